@@ -1,0 +1,156 @@
+#include "cli/run_command.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "base/reason.hpp"
+#include "cli/sandboxed_run.hpp"
+#include "cli/trust_command.hpp"
+#include "config/audit_place.hpp"
+#include "sandbox-launcher/view.hpp"
+
+namespace warder {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFlagsPolicy = "run";
+
+void say(const std::string& line) { std::fprintf(stderr, "warder: %s\n", line.c_str()); }
+
+// The file that counts: --config is consent; a file found in the workspace must have been trusted, since whatever ran
+// there before may have written it.
+Config base_config(const RunArgs& args, const fs::path& workspace) {
+  if (!args.config.empty()) return load_config(args.config);
+  const fs::path found = workspace / "warder.yaml";
+  if (!fs::exists(found)) return {};
+  std::ifstream file(found, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  if (!is_trusted(found, bytes)) {
+    throw ConfigError(found.string() + " is not trusted, or has changed since: look at it, then `warder trust`; or say "
+                                       "--config " + found.string());
+  }
+  return parse_config(bytes, found);
+}
+
+std::string policy_names(const Config& config) {
+  std::string names;
+  for (const PolicyConfig& policy : config.policies) names += " " + policy.name;
+  return names;
+}
+
+std::string chosen_policy(const RunArgs& args, const Config& config) {
+  if (!args.policy.empty()) return args.policy;
+  if (config.policies.size() == 1) return config.policies.front().name;
+  if (config.policies.empty()) return kFlagsPolicy;
+  throw ConfigError(config.file.string() + " has several policies: say --policy with one of" + policy_names(config));
+}
+
+struct Chosen {
+  Config config;
+  std::string policy;
+};
+
+Chosen choose(const RunArgs& args, const fs::path& workspace) {
+  Chosen chosen{base_config(args, workspace), {}};
+  chosen.policy = chosen_policy(args, chosen.config);
+  if (!chosen.config.policies.empty() && chosen.config.policy(chosen.policy) == nullptr) {
+    throw ConfigError(chosen.config.file.string() + " has no policy named '" + chosen.policy + "'; it has" +
+                      policy_names(chosen.config));
+  }
+  apply_flags(chosen.config, chosen.policy, args.flags);
+  return chosen;
+}
+
+std::vector<fs::path> absolute_paths(const std::vector<std::string>& paths, const char* flag) {
+  std::vector<fs::path> absolute;
+  for (const std::string& path : paths) {
+    if (!fs::exists(path)) throw ConfigError(std::string(flag) + " " + path + ": there is no such file");
+    absolute.push_back(fs::canonical(path));
+  }
+  return absolute;
+}
+
+bool allows_nothing(const Chosen& chosen) {
+  const PolicyConfig* policy = chosen.config.policy(chosen.policy);
+  return policy == nullptr || policy->rules.empty();
+}
+
+void print_summary(const RunOutcome& outcome) {
+  if (!outcome.denials.empty()) say("refused in this run:");
+  for (const Denial& denial : outcome.denials) {
+    const std::string times = denial.count > 1 ? " (" + std::to_string(denial.count) + " times)" : "";
+    const std::string word(to_string(denial.reason));
+    std::string what;
+    for (const char c : denial.what) what += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    std::fprintf(stderr, "  %s: %s%s\n", what.c_str(), word.c_str(), times.c_str());
+    if (!denial.suggestion.empty()) std::fprintf(stderr, "    to allow it: %s\n", denial.suggestion.c_str());
+  }
+  if (outcome.other_denials > 0) say("and " + std::to_string(outcome.other_denials) + " more of other kinds");
+  if (!outcome.denials.empty()) say("the whole record: " + outcome.audit_file.string());
+}
+
+int run_or_throw(const RunArgs& args) {
+  const fs::path workspace = fs::current_path();
+  const char* home = std::getenv("HOME");
+  const std::string refusal = refuse_workspace(workspace, home != nullptr ? home : "");
+  if (!refusal.empty()) throw ConfigError(refusal);
+  Chosen chosen = choose(args, workspace);
+  check_audit_place(chosen.config, workspace);
+  if (allows_nothing(chosen) && args.quiet == Quiet::no) {
+    say("no rule allows anything: the command runs without network. To allow a host: --allow HOST, or a warder.yaml "
+        "(warder init)");
+  }
+  RunSpec spec;
+  spec.config = std::move(chosen.config);
+  spec.policy = chosen.policy;
+  spec.argv = args.command;
+  spec.workspace = workspace;
+  spec.env = args.env;
+  spec.read_only = absolute_paths(args.read_only, "--ro");
+  spec.read_write = absolute_paths(args.read_write, "--rw");
+  if (args.quiet == Quiet::no) spec.announce = say;
+  const RunOutcome outcome = run_sandboxed(spec);
+  if (args.quiet == Quiet::no) print_summary(outcome);
+  if (!outcome.audit_whole) {
+    say("the audit log could not be closed whole: " + outcome.audit_file.string());
+    return 125;
+  }
+  return outcome.exit_code;
+}
+
+// One place turns what went wrong before CMD ran into a line and an exit code.
+template <class Command>
+int guarded(Command command) {
+  try {
+    return command();
+  } catch (const ConfigError& error) {
+    say(error.what());
+    return 2;
+  } catch (const RunRefused& error) {
+    say(error.what());
+    return error.exit_code;
+  } catch (const std::exception& error) {
+    say(std::string(error.what()) + "; nothing was run");
+    return 125;
+  }
+}
+
+}  // namespace
+
+int run_command(const RunArgs& args) {
+  return guarded([&] { return run_or_throw(args); });
+}
+
+int print_config_command(const RunArgs& args) {
+  return guarded([&] {
+    const Chosen chosen = choose(args, fs::current_path());
+    const std::string yaml = to_yaml(chosen.config, chosen.policy);
+    std::fputs(yaml.c_str(), stdout);
+    return 0;
+  });
+}
+
+}  // namespace warder

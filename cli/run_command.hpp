@@ -1,0 +1,30 @@
+// `warder run`: from flags and files to one sandboxed command, and the summary after it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "config/load.hpp"
+
+namespace warder {
+
+enum class Quiet : bool { no, yes };
+
+struct RunArgs {
+  std::string config;  // --config; empty: the workspace's warder.yaml if it is trusted, else none
+  std::string policy;
+  RunFlags flags;
+  std::vector<std::string> env;
+  std::vector<std::string> read_only;
+  std::vector<std::string> read_write;
+  std::vector<std::string> command;
+  Quiet quiet = Quiet::no;
+};
+
+// CMD's exit code; 2 for a configuration that cannot be used, 125 when Warder itself failed. Messages go to stderr.
+int run_command(const RunArgs& args);
+// The configuration that run_command() would use, as YAML on stdout.
+int print_config_command(const RunArgs& args);
+
+}  // namespace warder

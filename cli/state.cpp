@@ -1,0 +1,56 @@
+#include "cli/state.hpp"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <ctime>
+#include <stdexcept>
+
+#include "base/encoding.hpp"
+#include "base/random.hpp"
+
+namespace warder {
+namespace {
+
+std::filesystem::path home_directory() {
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && home[0] == '/') return home;
+  const passwd* entry = ::getpwuid(::getuid());
+  if (entry == nullptr || entry->pw_dir[0] != '/') {
+    throw std::runtime_error("no home directory is known: set HOME or XDG_STATE_HOME");
+  }
+  return entry->pw_dir;
+}
+
+}  // namespace
+
+std::filesystem::path state_directory() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state != nullptr && state[0] == '/') return std::filesystem::path(state) / "warder";
+  return home_directory() / ".local/state/warder";
+}
+
+std::filesystem::path audit_key_file() { return state_directory() / "audit.key"; }
+std::filesystem::path audit_directory() { return state_directory() / "audit"; }
+
+void make_state_directories() {
+  for (const auto& directory : {state_directory(), audit_directory()}) {
+    std::filesystem::create_directories(directory);
+    std::filesystem::permissions(directory, std::filesystem::perms::owner_all);
+  }
+}
+
+std::string new_run_id() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  const std::size_t n = std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ-", &parts);
+  std::array<std::uint8_t, 4> random{};
+  SystemRandom().fill(random);
+  return std::string(text.data(), n) + hex_encode(random);
+}
+
+}  // namespace warder

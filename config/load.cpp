@@ -1,0 +1,127 @@
+#include "config/load.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "base/fd.hpp"
+#include "config/sections.hpp"
+#include "config/spelling.hpp"
+#include "policy/quote.hpp"
+
+namespace warder {
+namespace {
+
+const Keys& top_keys() {
+  static const Keys kKeys{"the configuration", {"version", "secrets", "policies", "gateway"}};
+  return kKeys;
+}
+const Keys& policy_keys() {
+  static const Keys kKeys{"a policy", {"rules", "grants"}};
+  return kKeys;
+}
+
+void check_version(const Reader& reader, const YamlNode& root) {
+  const YamlNode* version = reader.find(root, "version");
+  if (version == nullptr)
+    reader.fail(root.place, "'version' is missing: begin with \"version: 1\"");
+  if (version->kind != YamlNode::Kind::scalar || version->text != "1" || version->is_quoted) {
+    reader.fail(version->place,
+                "version " + describe(*version) + " is not known: write version: 1");
+  }
+}
+
+PolicyConfig read_policy(const Reader& reader, const YamlEntry& entry,
+                         const std::vector<SecretConfig>& secrets) {
+  PolicyConfig policy;
+  policy.name = entry.key;
+  policy.where = reader.where(entry.place);
+  if (!is_plain_name(policy.name)) {
+    reader.fail(entry.place, "policy name " + in_quotes(policy.name) +
+                                 " may have letters, digits, '-' and '_' only, up to 64");
+  }
+  if (entry.value.kind != YamlNode::Kind::map) {
+    reader.fail(entry.value.kind == YamlNode::Kind::null ? entry.place : entry.value.place,
+                "policy '" + policy.name + "' must be a map with rules and grants, not " +
+                    describe(entry.value));
+  }
+  reader.expect_keys(entry.value, policy_keys());
+  if (const YamlNode* rules = reader.find(entry.value, "rules"))
+    policy.rules = read_rules(reader, *rules);
+  if (const YamlNode* grants = reader.find(entry.value, "grants")) {
+    policy.grants = read_grants(reader, *grants, secrets);
+  }
+  return policy;
+}
+
+[[noreturn]] void cannot_read(const std::filesystem::path& file, const std::string& why) {
+  throw ConfigError(file.string() + ": cannot be read: " + why);
+}
+
+std::string bytes_of(const std::filesystem::path& file) {
+  // Not blocking: a FIFO in the configuration's place must not hang the start.
+  const Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const auto last_error = [] { return std::generic_category().message(errno); };
+  if (!fd) cannot_read(file, last_error());
+  struct stat info{};
+  if (::fstat(fd.get(), &info) != 0) cannot_read(file, last_error());
+  if (!S_ISREG(info.st_mode)) cannot_read(file, "it is not a regular file");
+
+  // One byte more than allowed, so that parse_config says what is wrong.
+  std::string bytes(YamlLimits{}.bytes + 1, '\0');
+  std::size_t size = 0;
+  while (size < bytes.size()) {
+    const ssize_t n = ::read(fd.get(), bytes.data() + size, bytes.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) cannot_read(file, last_error());
+    if (n == 0) break;
+    size += static_cast<std::size_t>(n);
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+template <class List>
+auto by_name(const List& list, std::string_view name) {
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const auto& item) { return item.name == name; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+const PolicyConfig* Config::policy(std::string_view name) const { return by_name(policies, name); }
+const SecretConfig* Config::secret(std::string_view name) const { return by_name(secrets, name); }
+
+Config load_config(const std::filesystem::path& file) { return parse_config(bytes_of(file), file); }
+
+Config parse_config(std::string bytes, const std::filesystem::path& file) {
+  const Reader reader(file);
+  const YamlNode root = parse_yaml(bytes, file.string());
+  if (root.kind != YamlNode::Kind::map) {
+    reader.fail(
+        root.place,
+        "the configuration must be a map that begins with \"version: 1\", not " + describe(root));
+  }
+  reader.expect_keys(root, top_keys());
+  check_version(reader, root);
+  Config config;
+  config.file = file;
+  config.bytes = std::move(bytes);
+  if (const YamlNode* secrets = reader.find(root, "secrets"))
+    config.secrets = read_secrets(reader, *secrets);
+  if (const YamlNode* policies = reader.find(root, "policies")) {
+    reader.expect_map(*policies, "policies");
+    for (const YamlEntry& entry : policies->entries) {
+      config.policies.push_back(read_policy(reader, entry, config.secrets));
+    }
+  }
+  if (const YamlNode* gateway = reader.find(root, "gateway"))
+    config.gateway = read_gateway(reader, *gateway);
+  return config;
+}
+
+}  // namespace warder

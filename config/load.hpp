@@ -1,0 +1,29 @@
+// Reads the configuration strictly: an unknown key, a wrong type, an unknown secret or a
+// contradiction is one error with file:line:column and a suggestion, and nothing is used.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+
+namespace warder {
+
+// Throws ConfigError. Relative paths resolve against the file's directory.
+Config load_config(const std::filesystem::path& file);
+Config parse_config(std::string bytes, const std::filesystem::path& file);
+
+// What `warder run` was told without a file.
+struct RunFlags {
+  std::vector<std::string> allow;    // HOST[:PORT]
+  std::vector<std::string> secrets;  // ENV@HOST[,HOST…]
+};
+// Adds to `config`'s policy `policy_name` (made when missing) a rule per --allow and per --secret,
+// and a secret and grant per --secret. Throws ConfigError that quotes the flag.
+void apply_flags(Config& config, const std::string& policy_name, const RunFlags& flags);
+
+// The YAML that would give the same policy: what --print-config prints. Loads again to an equal
+// config.
+std::string to_yaml(const Config& config, const std::string& policy_name);
+
+}  // namespace warder

@@ -1,0 +1,146 @@
+#include <algorithm>
+
+#include "config/sections.hpp"
+#include "config/spelling.hpp"
+#include "http/chars.hpp"
+#include "policy/quote.hpp"
+
+namespace warder {
+namespace {
+
+const Keys& rule_keys() {
+  static const Keys kKeys{
+      "a rule", {"name", "hosts", "ports", "methods", "paths", "action", "allow_private"}};
+  return kKeys;
+}
+
+template <class Pattern>
+Pattern pattern_of(const Reader& reader, const YamlNode& node, std::string_view key) {
+  auto parsed = Pattern::parse(reader.text(node, key));
+  if (auto* sentence = std::get_if<std::string>(&parsed)) {
+    reader.fail(node.place, std::string(key) + ": " + *sentence);
+  }
+  return std::get<Pattern>(std::move(parsed));
+}
+
+template <class T>
+void add_once(const Reader& reader, const YamlNode& node, std::vector<T>& list, T value) {
+  if (std::find(list.begin(), list.end(), value) != list.end()) {
+    reader.fail(node.place, in_quotes(node.text) + " stands twice in this list: remove one");
+  }
+  list.push_back(std::move(value));
+}
+
+std::string method_of(const Reader& reader, const YamlNode& node) {
+  const std::string& method = reader.text(node, "methods");
+  const std::string entry = "method " + in_quotes(method);
+  if (method == "*") reader.fail(node.place, entry + ": leave 'methods' out to mean any");
+  if (method.empty() || method.size() > 32 || !all_in(kTokenChar, method)) {
+    reader.fail(node.place, entry + " is not a method: write a word such as GET");
+  }
+  std::string upper = method;
+  for (char& c : upper) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  if (upper != method) {
+    reader.fail(node.place,
+                entry + " is not in upper case, and methods are case-sensitive: write " + upper);
+  }
+  return method;
+}
+
+Action action_of(const Reader& reader, const YamlNode& node) {
+  const std::string& action = reader.text(node, "action");
+  if (action == "allow") return Action::allow;
+  if (action == "deny") return Action::deny;
+  if (action == "tunnel" || action == "tcp" || action == "ask") {
+    reader.fail(node.place, "action '" + action + "' is not there yet: use allow or deny");
+  }
+  reader.fail(node.place, "unknown action " + in_quotes(action) +
+                              did_you_mean(action, {"allow", "deny"}, ": use allow or deny"));
+}
+
+void refuse_contradictions(const Reader& reader, const YamlNode& node, const Rule& rule) {
+  if (rule.action == Action::deny && rule.allow_private) {
+    reader.fail(node.place,
+                "rule '" + rule.name +
+                    "' is a deny with allow_private, which contradict: " + "remove allow_private");
+  }
+  for (const std::string& method : rule.methods) {
+    if (rule.action == Action::allow && (method == "TRACE" || method == "CONNECT")) {
+      reader.fail(node.place, "rule '" + rule.name + "' allows method \"" + method +
+                                  "\", which is always refused: remove it");
+    }
+  }
+}
+
+Rule read_rule(const Reader& reader, const YamlNode& node, std::size_t place) {
+  if (node.kind != YamlNode::Kind::map) {
+    reader.fail(node.place,
+                "a rule must be a map such as {hosts: [api.example.com], action: allow}, not " +
+                    describe(node));
+  }
+  reader.expect_keys(node, rule_keys());
+  Rule rule;
+  rule.where = reader.where(node.place);
+  rule.name = "rule-" + std::to_string(place);
+  if (const YamlNode* name = reader.find(node, "name")) {
+    rule.name = reader.text(*name, "name");
+    if (!is_rule_name(rule.name)) {
+      reader.fail(name->place, "rule name " + in_quotes(rule.name) +
+                                   " may have letters, digits, '.', '-' and '_' only, up to 64");
+    }
+  }
+  rule.hosts = read_hosts(reader, reader.need(node, "hosts", rule_keys()));
+  if (const YamlNode* ports = reader.find(node, "ports")) {
+    for (const YamlNode& item : reader.list(*ports, "ports")) {
+      add_once(reader, item, rule.ports, reader.port(item));
+    }
+  }
+  if (const YamlNode* methods = reader.find(node, "methods")) {
+    for (const YamlNode& item : reader.list(*methods, "methods")) {
+      add_once(reader, item, rule.methods, method_of(reader, item));
+    }
+  }
+  if (const YamlNode* paths = reader.find(node, "paths")) {
+    for (const YamlNode& item : reader.list(*paths, "paths")) {
+      add_once(reader, item, rule.paths, pattern_of<PathPattern>(reader, item, "paths"));
+    }
+  }
+  rule.action = action_of(reader, reader.need(node, "action", rule_keys()));
+  if (const YamlNode* value = reader.find(node, "allow_private")) {
+    rule.allow_private = reader.yes_or_no(*value, "allow_private");
+  }
+  refuse_contradictions(reader, node, rule);
+  return rule;
+}
+
+}  // namespace
+
+std::vector<HostPattern> read_hosts(const Reader& reader, const YamlNode& node) {
+  std::vector<HostPattern> hosts;
+  for (const YamlNode& item : reader.list(node, "hosts")) {
+    add_once(reader, item, hosts, pattern_of<HostPattern>(reader, item, "hosts"));
+  }
+  return hosts;
+}
+
+std::vector<Rule> read_rules(const Reader& reader, const YamlNode& node) {
+  std::vector<Rule> rules;
+  if (node.kind != YamlNode::Kind::list) {
+    reader.fail(node.place, "'rules' must be a list, not " + describe(node));
+  }
+  for (const YamlNode& item : reader.bounded(node, "rules")) {
+    Rule rule = read_rule(reader, item, rules.size() + 1);
+    const auto same = std::find_if(rules.begin(), rules.end(),
+                                   [&](const Rule& other) { return other.name == rule.name; });
+    if (same != rules.end()) {
+      reader.fail(item.place, "rule '" + rule.name + "' stands twice in this policy (first at " +
+                                  same->where + "): give one another name");
+    }
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
+}  // namespace warder

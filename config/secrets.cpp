@@ -1,0 +1,246 @@
+#include <algorithm>
+
+#include "config/sections.hpp"
+#include "config/spelling.hpp"
+#include "http/chars.hpp"
+#include "policy/quote.hpp"
+
+// No sentence here quotes what stands under `source` or in a secret's or placeholder's place: a
+// value pasted there by mistake must not be printed.
+namespace warder {
+namespace {
+
+const Keys& secret_keys() {
+  static const Keys kKeys{"a secret", {"source", "placeholder"}};
+  return kKeys;
+}
+const Keys& placeholder_keys() {
+  static const Keys kKeys{"a placeholder", {"env"}};
+  return kKeys;
+}
+const Keys& grant_keys() {
+  static const Keys kKeys{"a grant", {"secret", "hosts", "at"}};
+  return kKeys;
+}
+
+// Fields that frame the message or that Warder itself consumes.
+bool is_not_a_place(std::string_view field) {
+  static const std::vector<std::string_view> kFields{"connection",
+                                                     "content-encoding",
+                                                     "content-length",
+                                                     "keep-alive",
+                                                     "proxy-authorization",
+                                                     "te",
+                                                     "trailer",
+                                                     "upgrade",
+                                                     "transfer-encoding",
+                                                     "proxy-connection"};
+  return std::find(kFields.begin(), kFields.end(), field) != kFields.end();
+}
+
+void refuse_source_key(const Reader& reader, const YamlEntry& entry, const std::string& secret) {
+  const std::string in = "source of secret '" + secret + "'";
+  if (entry.key == "env" || entry.key == "file") return;
+  for (const char* later : {"exec", "store", "vault"}) {
+    if (entry.key == later) {
+      reader.fail(entry.place, in + ": '" + entry.key + "' is not there yet: use env or file");
+    }
+  }
+  const std::string meant = nearest(entry.key, {"env", "file"});
+  reader.fail(entry.place,
+              in + " has an unknown key: " +
+                  (meant.empty() ? "write {env: NAME} or {file: PATH}, never the value itself"
+                                 : "did you mean '" + meant + "'?"));
+}
+
+SourceConfig read_source(const Reader& reader, const YamlNode& node, const std::string& secret) {
+  const std::string in = "source of secret '" + secret + "'";
+  if (node.kind != YamlNode::Kind::map) {
+    reader.fail(node.place, in + " must be {env: NAME} or {file: PATH}, never the value itself");
+  }
+  for (const YamlEntry& entry : node.entries) refuse_source_key(reader, entry, secret);
+  if (node.entries.size() != 1) {
+    reader.fail(node.place, in + (node.entries.empty() ? " is empty" : " has both env and file") +
+                                ": write exactly one of {env: NAME} and {file: PATH}");
+  }
+  SourceConfig source;
+  if (const YamlNode* env = reader.find(node, "env")) {
+    source.kind = SourceConfig::Kind::env;
+    if (env->kind == YamlNode::Kind::scalar) source.env = env->text;
+    if (!is_env_name(source.env)) {
+      reader.fail(env->place,
+                  in + ": 'env' is not the name of an environment variable: write a name such "
+                       "as GITHUB_TOKEN, never the value itself");
+    }
+    return source;
+  }
+  source.kind = SourceConfig::Kind::file;
+  const YamlNode& file = *reader.find(node, "file");
+  if (file.kind != YamlNode::Kind::scalar || file.text.empty() || file.text.starts_with('~') ||
+      has_control(file.text)) {
+    reader.fail(file.place, in + ": 'file' must be a whole path (\"~\" is not expanded)");
+  }
+  source.file = reader.resolved(file.text);
+  return source;
+}
+
+std::string read_placeholder(const Reader& reader, const YamlNode& node,
+                             const std::string& secret) {
+  if (node.kind != YamlNode::Kind::map) {
+    reader.fail(node.place, "placeholder of secret '" + secret + "' must be {env: NAME}");
+  }
+  reader.expect_keys(node, placeholder_keys());
+  const YamlNode& env = reader.need(node, "env", placeholder_keys());
+  const std::string& name = reader.text(env, "env");
+  if (!is_env_name(name)) {
+    reader.fail(env.place,
+                "placeholder of secret '" + secret + "': " + in_quotes(name) +
+                    " is not the name of an environment variable: write a name such as API_TOKEN");
+  }
+  return name;
+}
+
+SecretConfig read_secret(const Reader& reader, const YamlEntry& entry) {
+  SecretConfig secret;
+  secret.name = entry.key;
+  secret.where = reader.where(entry.place);
+  if (!is_plain_name(secret.name)) {
+    reader.fail(entry.place, "secret name " + in_quotes(secret.name) +
+                                 " may have letters, digits, '-' and '_' only, up to 64");
+  }
+  if (entry.value.kind != YamlNode::Kind::map) {
+    reader.fail(entry.value.place,
+                "secret '" + secret.name +
+                    "' must be a map such as {source: {env: NAME}}, never the value itself");
+  }
+  reader.expect_keys(entry.value, secret_keys());
+  const YamlNode* source = reader.find(entry.value, "source");
+  if (source == nullptr) {
+    reader.fail(entry.place,
+                "secret '" + secret.name + "' has no 'source': add source: {env: NAME}");
+  }
+  secret.source = read_source(reader, *source, secret.name);
+  secret.placeholder_env = secret.source.env;
+  if (const YamlNode* placeholder = reader.find(entry.value, "placeholder")) {
+    secret.placeholder_env = read_placeholder(reader, *placeholder, secret.name);
+  }
+  if (secret.placeholder_env.empty()) {
+    reader.fail(entry.place,
+                "secret '" + secret.name +
+                    "' comes from a file and has no placeholder: add placeholder: {env: NAME}");
+  }
+  if (is_reserved_env(secret.placeholder_env)) {
+    reader.fail(entry.place,
+                "secret '" + secret.name + "' would replace the sandbox's own variable " +
+                    secret.placeholder_env + ": choose another with placeholder: {env: NAME}");
+  }
+  return secret;
+}
+
+void refuse_later_place(const Reader& reader, const YamlNode& node) {
+  for (const std::string word : {"query", "path", "body", "ws"}) {
+    if (node.text == word || node.text.starts_with(word + ':')) {
+      reader.fail(node.place,
+                  "place " + in_quotes(node.text) + " is not there yet: use header:NAME or basic");
+    }
+  }
+}
+
+Place read_place(const Reader& reader, const YamlNode& node) {
+  const std::string& text = reader.text(node, "at");
+  if (text == "basic") return {Place::Kind::basic, ""};
+  refuse_later_place(reader, node);
+  const std::string entry = "place " + in_quotes(text);
+  if (!text.starts_with("header:")) {
+    const bool is_field = !text.empty() && all_in(kTokenChar, text);
+    reader.fail(node.place,
+                entry + " is not one: write " +
+                    (is_field ? "header:" + text + " or basic" : "header:NAME or basic"));
+  }
+  std::string field = text.substr(7);
+  if (field.empty() || field.size() > 128 || !all_in(kTokenChar, field)) {
+    reader.fail(node.place,
+                entry + " names no header field: write header:NAME, such as header:x-api-key");
+  }
+  std::transform(field.begin(), field.end(), field.begin(), to_lower);
+  if (is_reflection_prone(field)) {
+    reader.fail(node.place, entry +
+                                " is a field that servers send back or log, so a secret must never "
+                                "stand there: use header:authorization or the API's own field");
+  }
+  if (is_not_a_place(field)) {
+    reader.fail(node.place,
+                entry +
+                    " is a field between Warder and its peers, which holds no secret of an "
+                    "API: use header:authorization or the API's own field");
+  }
+  return {Place::Kind::header, std::move(field)};
+}
+
+void check_secret(const Reader& reader, const YamlNode& node,
+                  const std::vector<SecretConfig>& secrets) {
+  const std::string& name = reader.text(node, "secret");
+  std::vector<std::string> known;
+  for (const SecretConfig& secret : secrets) known.push_back(secret.name);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  reader.fail(node.place, "unknown secret " + in_quotes(name) + " in a grant" +
+                              did_you_mean(name, known, ": name it under 'secrets' first"));
+}
+
+}  // namespace
+
+std::vector<SecretConfig> read_secrets(const Reader& reader, const YamlNode& node) {
+  std::vector<SecretConfig> secrets;
+  reader.expect_map(node, "secrets");
+  if (node.entries.size() > Reader::kMaxList) {
+    reader.fail(node.place,
+                "'secrets' has more than " + std::to_string(Reader::kMaxList) + " entries");
+  }
+  for (const YamlEntry& entry : node.entries) {
+    SecretConfig secret = read_secret(reader, entry);
+    for (const SecretConfig& other : secrets) {
+      if (other.placeholder_env != secret.placeholder_env) continue;
+      reader.fail(entry.place, "secrets '" + other.name + "' and '" + secret.name +
+                                   "' have the same placeholder variable " +
+                                   secret.placeholder_env +
+                                   ": give one another with placeholder: {env: NAME}");
+    }
+    secrets.push_back(std::move(secret));
+  }
+  return secrets;
+}
+
+std::vector<Grant> read_grants(const Reader& reader, const YamlNode& node,
+                               const std::vector<SecretConfig>& secrets) {
+  std::vector<Grant> grants;
+  if (node.kind != YamlNode::Kind::list) {
+    reader.fail(node.place, "'grants' must be a list, not " + describe(node));
+  }
+  for (const YamlNode& item : reader.bounded(node, "grants")) {
+    if (item.kind != YamlNode::Kind::map) {
+      reader.fail(item.place,
+                  "a grant must be a map such as {secret: NAME, hosts: [api.example.com]}, not " +
+                      describe(item));
+    }
+    reader.expect_keys(item, grant_keys());
+    const YamlNode& secret = reader.need(item, "secret", grant_keys());
+    check_secret(reader, secret, secrets);
+    Grant grant{secret.text, read_hosts(reader, reader.need(item, "hosts", grant_keys())),
+                default_places(), reader.where(item.place)};
+    if (const YamlNode* at = reader.find(item, "at")) {
+      grant.at.clear();
+      for (const YamlNode& entry : reader.list(*at, "at")) {
+        Place place = read_place(reader, entry);
+        if (std::find(grant.at.begin(), grant.at.end(), place) != grant.at.end()) {
+          reader.fail(entry.place,
+                      in_quotes(entry.text) + " stands twice in this list: remove one");
+        }
+        grant.at.push_back(std::move(place));
+      }
+    }
+    grants.push_back(std::move(grant));
+  }
+  return grants;
+}
+
+}  // namespace warder

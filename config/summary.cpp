@@ -1,0 +1,81 @@
+#include "config/summary.hpp"
+
+#include "policy/quote.hpp"
+
+namespace warder {
+namespace {
+
+template <class List, class Text>
+std::string joined(const List& items, Text text) {
+  std::string out;
+  for (const auto& item : items) out += (out.empty() ? "" : ", ") + text(item);
+  return out;
+}
+
+std::string hosts_of(const std::vector<HostPattern>& hosts) {
+  return joined(hosts, [](const HostPattern& host) { return host.str(); });
+}
+
+std::string ports_of(const Rule& rule) {
+  if (rule.ports.empty()) {
+    return rule.action == Action::deny ? "every port" : "443 (TLS), 80 (clear text)";
+  }
+  return joined(rule.ports, [&](std::uint16_t port) {
+    const bool allow = rule.action == Action::allow;
+    return std::to_string(port) + (allow && port == 443  ? " (TLS)"
+                                   : allow && port == 80 ? " (clear text)"
+                                                         : "");
+  });
+}
+
+std::string line_of(const Rule& rule) {
+  std::string out = rule.action == Action::allow ? "  allow  " : "  deny   ";
+  out += hosts_of(rule.hosts) + " : " + ports_of(rule) + " · ";
+  out += rule.methods.empty() ? "any method"
+                              : joined(rule.methods, [](const std::string& m) { return m; });
+  out += " · ";
+  out += rule.paths.empty() ? "any path"
+                            : joined(rule.paths, [](const PathPattern& p) { return p.str(); });
+  if (rule.allow_private) out += " · private addresses too";
+  return out + "   [" + rule.name + ", " + rule.where + "]\n";
+}
+
+std::string line_of(const Grant& grant, const Config& config) {
+  std::string out = "  grant  secret '" + grant.secret + "'";
+  if (const SecretConfig* secret = config.secret(grant.secret)) {
+    const bool env = secret->source.kind == SourceConfig::Kind::env;
+    out += " (from " + (env ? "$" + secret->source.env : in_quotes(secret->source.file.string())) +
+           ", as $" + secret->placeholder_env + ")";
+  }
+  out += " at " + hosts_of(grant.hosts) + " in ";
+  return out + joined(grant.at, [](const Place& place) { return place.str(); }) + "   [" +
+         grant.where + "]\n";
+}
+
+std::string lines_of(const GatewayConfig& gateway) {
+  std::string out;
+  if (!gateway.audit_file.empty())
+    out += "  audit file " + in_quotes(gateway.audit_file.string()) + '\n';
+  for (const auto& ca : gateway.upstream.ca)
+    out += "  trusts the authority in " + in_quotes(ca.string()) + '\n';
+  for (const auto& [from, to] : gateway.upstream.connect_to) {
+    out += "  connects to " + to + " for " + from + '\n';
+  }
+  return out.empty() ? out : "gateway:\n" + out;
+}
+
+}  // namespace
+
+std::string summary(const Config& config) {
+  std::string out;
+  for (const PolicyConfig& policy : config.policies) {
+    out += "policy '" + policy.name + "':\n";
+    for (const Rule& rule : policy.rules) out += line_of(rule);
+    for (const Grant& grant : policy.grants) out += line_of(grant, config);
+    out += "  refuse everything else\n";
+  }
+  if (config.policies.empty()) out += "no policy: everything is refused\n";
+  return out + lines_of(config.gateway);
+}
+
+}  // namespace warder

@@ -1,0 +1,129 @@
+#include <algorithm>
+
+#include "config/load.hpp"
+#include "config/spelling.hpp"
+#include "http/chars.hpp"
+#include "policy/quote.hpp"
+
+namespace warder {
+namespace {
+
+// Plain where every YAML reader takes it for the same text; else in quotes.
+std::string scalar(const std::string& text) {
+  static const std::vector<std::string_view> kWords{"true", "false", "null", "yes", "no",
+                                                    "on",   "off",   "y",    "n"};
+  const auto plain = [](char c) {
+    return is_alnum(c) || c == '_' || c == '-' || c == '.' || c == '/';
+  };
+  std::string lower = text;
+  std::transform(lower.begin(), lower.end(), lower.begin(), to_lower);
+  const bool letter_first = !text.empty() && is_alnum(text[0]) && !is_digit(text[0]);
+  const bool is_word = std::find(kWords.begin(), kWords.end(), lower) != kWords.end();
+  if (letter_first && !is_word && std::all_of(text.begin(), text.end(), plain)) return text;
+  return yaml_quoted(text);
+}
+
+template <class List, class Text>
+std::string list(const List& items, Text text) {
+  std::string out;
+  for (const auto& item : items) out += (out.empty() ? "" : ", ") + text(item);
+  return '[' + out + ']';
+}
+
+std::string hosts_of(const std::vector<HostPattern>& hosts) {
+  return list(hosts, [](const HostPattern& host) { return scalar(host.str()); });
+}
+
+std::string text_of(const SecretConfig& secret) {
+  const std::string source = secret.source.kind == SourceConfig::Kind::env
+                                 ? "env: " + scalar(secret.source.env)
+                                 : "file: " + scalar(secret.source.file.string());
+  return "  " + scalar(secret.name) + ": {source: {" + source +
+         "}, placeholder: {env: " + scalar(secret.placeholder_env) + "}}\n";
+}
+
+std::string text_of(const Rule& rule) {
+  std::string out = "      - {name: " + scalar(rule.name) + ", hosts: " + hosts_of(rule.hosts);
+  if (!rule.ports.empty()) {
+    out += ", ports: " + list(rule.ports, [](std::uint16_t port) { return std::to_string(port); });
+  }
+  if (!rule.methods.empty()) out += ", methods: " + list(rule.methods, scalar);
+  if (!rule.paths.empty()) {
+    out += ", paths: " +
+           list(rule.paths, [](const PathPattern& path) { return yaml_quoted(path.str()); });
+  }
+  out += rule.action == Action::allow ? ", action: allow" : ", action: deny";
+  if (rule.allow_private) out += ", allow_private: true";
+  return out + "}\n";
+}
+
+std::string text_of(const Grant& grant) {
+  std::string out =
+      "      - {secret: " + scalar(grant.secret) + ", hosts: " + hosts_of(grant.hosts);
+  if (grant.at != default_places()) {
+    out += ", at: " + list(grant.at, [](const Place& place) { return yaml_quoted(place.str()); });
+  }
+  return out + "}\n";
+}
+
+std::string text_of(const PolicyConfig& policy) {
+  std::string out = "policies:\n  " + scalar(policy.name) + ":";
+  if (policy.rules.empty() && policy.grants.empty()) return out + " {rules: []}\n";
+  out += '\n';
+  if (!policy.rules.empty()) out += "    rules:\n";
+  for (const Rule& rule : policy.rules) out += text_of(rule);
+  if (!policy.grants.empty()) out += "    grants:\n";
+  for (const Grant& grant : policy.grants) out += text_of(grant);
+  return out;
+}
+
+std::string text_of(const UpstreamConfig& upstream) {
+  const UpstreamConfig usual;
+  std::string out;
+  if (!upstream.ca.empty()) {
+    out +=
+        "    ca: " +
+        list(upstream.ca, [](const std::filesystem::path& path) { return scalar(path.string()); }) +
+        '\n';
+  }
+  if (!upstream.connect_to.empty()) out += "    connect_to:\n";
+  for (const auto& [from, to] : upstream.connect_to) {
+    out += "      " + yaml_quoted(from) + ": " + yaml_quoted(to) + '\n';
+  }
+  const auto time = [&](const char* key, std::chrono::milliseconds now,
+                        std::chrono::milliseconds before) {
+    if (now != before)
+      out += "    " + std::string(key) + ": " + std::to_string(now.count()) + "ms\n";
+  };
+  time("connect_timeout", upstream.connect_timeout, usual.connect_timeout);
+  time("response_timeout", upstream.response_timeout, usual.response_timeout);
+  time("idle_timeout", upstream.idle_timeout, usual.idle_timeout);
+  return out.empty() ? out : "  upstream:\n" + out;
+}
+
+std::string text_of(const GatewayConfig& gateway) {
+  std::string out;
+  if (!gateway.audit_file.empty()) {
+    out += "  audit: {file: " + scalar(gateway.audit_file.string()) + "}\n";
+  }
+  out += text_of(gateway.upstream);
+  return out.empty() ? out : "gateway:\n" + out;
+}
+
+}  // namespace
+
+std::string to_yaml(const Config& config, const std::string& policy_name) {
+  const PolicyConfig* policy = config.policy(policy_name);
+  if (policy == nullptr) {
+    std::vector<std::string> known;
+    for (const PolicyConfig& item : config.policies) known.push_back(item.name);
+    throw ConfigError("unknown policy " + in_quotes(policy_name) +
+                      did_you_mean(policy_name, known, ": the configuration has none"));
+  }
+  std::string out = "version: 1\n";
+  if (!config.secrets.empty()) out += "secrets:\n";
+  for (const SecretConfig& secret : config.secrets) out += text_of(secret);
+  return out + text_of(*policy) + text_of(config.gateway);
+}
+
+}  // namespace warder

@@ -1,0 +1,108 @@
+#include "http/target.hpp"
+
+#include <algorithm>
+
+#include "http/chars.hpp"
+
+namespace warder {
+namespace {
+
+constexpr CharClass kTargetChar =
+    char_class([](int c) { return c > ' ' && c < 0x7f && c != '#' && c != '\\'; });
+
+void split_path(Target& target, std::string_view text) {
+  const std::size_t mark = text.find('?');
+  target.path = text.substr(0, mark);
+  if (target.path.empty()) target.path = "/";
+  target.has_query = mark != std::string_view::npos;
+  if (target.has_query) target.query = text.substr(mark + 1);
+}
+
+std::optional<Target> parse_authority_form(std::string_view text) {
+  Result<HostPort> host_port = parse_host_port(text);
+  if (!host_port || !host_port->port) return std::nullopt;
+  Target target;
+  target.form = Target::Form::authority;
+  target.host_port = std::move(*host_port);
+  return target;
+}
+
+std::optional<Target> parse_absolute_form(std::string_view text) {
+  const std::size_t end = text.find("://");
+  if (end == std::string_view::npos) return std::nullopt;
+  Target target;
+  target.form = Target::Form::absolute;
+  if (same_name(text.substr(0, end), "http")) {
+    target.scheme = Scheme::http;
+  } else if (same_name(text.substr(0, end), "https")) {
+    target.scheme = Scheme::https;
+  } else {
+    return std::nullopt;
+  }
+  text.remove_prefix(end + 3);
+  const std::size_t path = std::min(text.find_first_of("/?"), text.size());
+  // HostName has no '@', so userinfo ends here.
+  Result<HostPort> host_port = parse_host_port(text.substr(0, path));
+  if (!host_port) return std::nullopt;
+  target.host_port = std::move(*host_port);
+  split_path(target, text.substr(path));
+  return target;
+}
+
+// nullopt for a broken escape.
+std::optional<std::string> percent_decode(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      out.push_back(text[at]);
+      continue;
+    }
+    if (text.size() - at < 3) return std::nullopt;
+    const int high = hex_value(text[at + 1]);
+    const int low = hex_value(text[at + 2]);
+    if (high < 0 || low < 0) return std::nullopt;
+    out.push_back(static_cast<char>(high * 16 + low));
+    at += 2;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<Target> parse_target(std::string_view method, std::string_view target) {
+  if (target.empty() || !all_in(kTargetChar, target)) return std::nullopt;
+  if (method == "CONNECT") return parse_authority_form(target);
+  if (target == "*") {
+    if (method != "OPTIONS") return std::nullopt;
+    Target whole_server;
+    whole_server.form = Target::Form::asterisk;
+    whole_server.path = "*";
+    return whole_server;
+  }
+  if (target.front() != '/') return parse_absolute_form(target);
+  Target origin;
+  split_path(origin, target);
+  return origin;
+}
+
+bool is_ambiguous_path(std::string_view path) {
+  const std::optional<std::string> decoded = percent_decode(path);
+  if (!decoded) return true;
+  if (decoded->find('\\') != std::string::npos || decoded->find('\0') != std::string::npos) {
+    return true;
+  }
+  // %2F has become a slash here: servers that decode before they split would see these segments.
+  // Some drop a segment's ";parameters" first, so "..;x" is a dot segment to them.
+  std::string_view rest = *decoded;
+  for (;;) {
+    const std::size_t slash = rest.find('/');
+    const std::string_view segment = rest.substr(0, slash);
+    const std::string_view name = segment.substr(0, segment.find(';'));
+    if (name == "." || name == "..") return true;
+    if (slash == std::string_view::npos) return false;
+    rest.remove_prefix(slash + 1);
+  }
+}
+
+}  // namespace warder

@@ -1,0 +1,203 @@
+#include "policy/host_pattern.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "http/chars.hpp"
+#include "policy/quote.hpp"
+
+namespace warder {
+namespace {
+
+// What stands around a host when somebody pastes a URL.
+struct Pasted {
+  std::string_view host;
+  std::string_view port;
+  std::string_view path;  // with its '/'
+};
+
+bool is_blank(char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f; }
+bool is_not_ascii(char c) { return static_cast<unsigned char>(c) >= 0x80; }
+
+std::string_view without_spaces(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+Pasted take_apart(std::string_view text) {
+  Pasted parts;
+  text = without_spaces(text);
+  if (const auto scheme = text.find("://"); scheme != std::string_view::npos) {
+    text.remove_prefix(scheme + 3);
+  }
+  if (const auto slash = text.find_first_of("/?#"); slash != std::string_view::npos) {
+    parts.path = text.substr(slash);
+    text = text.substr(0, slash);
+  }
+  if (const auto at = text.rfind('@'); at != std::string_view::npos) text.remove_prefix(at + 1);
+  const auto bracket = text.starts_with('[') ? text.find(']') : std::string_view::npos;
+  const auto colon = bracket == std::string_view::npos ? text.find(':') : text.find(':', bracket);
+  const bool bare_v6 = bracket == std::string_view::npos && text.find(':') != text.rfind(':');
+  if (colon != std::string_view::npos && !bare_v6) {
+    parts.port = text.substr(colon + 1);
+    text = text.substr(0, colon);
+  }
+  parts.host = text;
+  return parts;
+}
+
+bool is_address_range(std::string_view text) {
+  const auto slash = text.find('/');
+  if (slash == std::string_view::npos || slash + 1 == text.size()) return false;
+  const std::string_view bits = text.substr(slash + 1);
+  if (!std::all_of(bits.begin(), bits.end(), is_digit)) return false;
+  const Result<HostName> host = HostName::parse(text.substr(0, slash));
+  return host.has_value() && host->is_address();
+}
+
+std::string_view after_wildcard(std::string_view text) {
+  if (text.starts_with("**.")) return text.substr(3);
+  return text.starts_with("*.") ? text.substr(2) : text;
+}
+
+// "write api.test, ports: [443] and paths: ["/x"]" when the host inside is a good one.
+std::string correction(std::string_view text) {
+  const Pasted parts = take_apart(text);
+  const std::string_view name = after_wildcard(parts.host);
+  const Result<HostName> host = HostName::parse(name);
+  if (!host) return "";
+  const bool has_port = !parts.port.empty() && parts.port.size() <= 5 &&
+                        std::all_of(parts.port.begin(), parts.port.end(), is_digit);
+  const bool has_path = parts.path.size() > 1 && parts.path.front() == '/';
+  const std::string_view wildcard = parts.host.substr(0, parts.host.size() - name.size());
+  std::string out = "write " + std::string(wildcard) + host->str();
+  if (has_port) out += " and ports: [" + std::string(parts.port) + ']';
+  if (has_path) {
+    out += " and paths: [" + in_quotes(parts.path.substr(0, parts.path.find_first_of("?#"))) + ']';
+  }
+  return out + " instead";
+}
+
+std::string with_correction(std::string_view text, std::string sentence,
+                            std::string_view otherwise = "write the name alone") {
+  const std::string better = correction(text);
+  return std::move(sentence) + ": " + (better.empty() ? std::string(otherwise) : better);
+}
+
+std::string wildcard_fault(std::string_view text) {
+  const std::string entry = in_quotes(text);
+  if (text == "*" || text == "**") {
+    return entry +
+           " would mean every host: name the hosts, or write \"*.example.com\" for all below one";
+  }
+  return entry +
+         " has a wildcard where none can stand: only \"*.\" (below a name) or \"**.\" (the name "
+         "and "
+         "below) may lead, as in \"*.example.com\"";
+}
+
+// What is wrong with `text` as a whole, before its labels are looked at.
+std::optional<std::string> shape_fault(std::string_view text) {
+  const std::string entry = in_quotes(text);
+  const auto has = [&](std::string_view any) {
+    return text.find_first_of(any) != std::string_view::npos;
+  };
+  if (text.empty()) return entry + " is no host: write a name such as \"api.example.com\"";
+  if (std::any_of(text.begin(), text.end(), is_blank)) {
+    return with_correction(text, entry + " has a space or control character in it");
+  }
+  if (std::any_of(text.begin(), text.end(), is_not_ascii)) {
+    return entry + " is not ASCII: write the name's A-label form, which begins with \"xn--\"";
+  }
+  if (text.find("://") != std::string_view::npos) {
+    return with_correction(text, entry + " has a scheme, which a host does not have");
+  }
+  if (is_address_range(text)) {
+    return entry + " is an address range, which is not there yet: write each address";
+  }
+  if (has("/?#")) return with_correction(text, entry + " has a path, which a host does not have");
+  if (has("@"))
+    return with_correction(text, entry + " has a user name, which a host does not have");
+  if (!take_apart(text).port.empty()) {
+    return with_correction(text, entry + " has a port, which a host does not have");
+  }
+  return std::nullopt;
+}
+
+std::string label_fault(std::string_view text, error_code error) {
+  const std::string entry = in_quotes(text);
+  if (text.starts_with('.')) {
+    const std::string name(text.substr(std::min(text.find_first_not_of('.'), text.size())));
+    return entry + " begins with a dot: write \"**." + name +
+           "\" for the name and all below, or \"*." + name + "\" for all below";
+  }
+  if (error == AuthorityError::odd_ipv4) {
+    return entry +
+           " is a spelling of an IPv4 address that not everybody reads alike: write four decimal "
+           "numbers, such as 192.0.2.1";
+  }
+  if (error == AuthorityError::bad_label && text.find("..") != std::string_view::npos) {
+    std::string name(text);
+    while (name.find("..") != std::string::npos) name.erase(name.find(".."), 1);
+    return entry + " has an empty label: write \"" + name + '"';
+  }
+  return entry + " is no host name (" + error.message() +
+         "): write a name such as \"api.example.com\"";
+}
+
+bool is_below(const std::string& host, const std::string& apex) {
+  return host.size() > apex.size() + 1 && host.ends_with(apex) &&
+         host[host.size() - apex.size() - 1] == '.';
+}
+
+}  // namespace
+
+std::variant<HostPattern, std::string> HostPattern::parse(std::string_view text) {
+  if (text == "*" || text == "**") return wildcard_fault(text);
+  if (auto fault = shape_fault(text)) return std::move(*fault);
+
+  const std::string_view name = after_wildcard(text);
+  const std::size_t wildcard = text.size() - name.size();
+  const Kind kind = wildcard == 0   ? Kind::exact
+                    : wildcard == 2 ? Kind::below
+                                    : Kind::apex_and_below;
+  if (name.find('*') != std::string_view::npos || name.empty()) return wildcard_fault(text);
+
+  Result<HostName> host = HostName::parse(name);
+  if (!host) return label_fault(text, host.error());
+  if (kind != Kind::exact && host->is_address()) {
+    return in_quotes(text) + " puts a wildcard before an address: write " + host->str();
+  }
+  return HostPattern(kind, std::move(*host));
+}
+
+bool HostPattern::matches(const HostName& host) const {
+  if (host.kind() != host_.kind()) return false;
+  const bool same = host.str() == host_.str();
+  switch (kind_) {
+    case Kind::exact: return same;
+    case Kind::below: return is_below(host.str(), host_.str());
+    case Kind::apex_and_below: return same || is_below(host.str(), host_.str());
+  }
+  return false;
+}
+
+bool HostPattern::overlaps(const HostPattern& other) const {
+  if (kind_ == Kind::exact) return other.matches(host_);
+  if (other.kind_ == Kind::exact) return matches(other.host_);
+  const std::string& mine = host_.str();
+  const std::string& theirs = other.host_.str();
+  return mine == theirs || is_below(mine, theirs) || is_below(theirs, mine);
+}
+
+std::string HostPattern::str() const {
+  switch (kind_) {
+    case Kind::exact: break;
+    case Kind::below: return "*." + host_.str();
+    case Kind::apex_and_below: return "**." + host_.str();
+  }
+  return host_.str();
+}
+
+}  // namespace warder

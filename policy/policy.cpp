@@ -1,0 +1,177 @@
+#include "policy/policy.hpp"
+
+#include <algorithm>
+
+#include "http/chars.hpp"
+#include "policy/suggest.hpp"
+
+namespace warder {
+namespace {
+
+bool names_host(const Rule& rule, const HostName& host) {
+  return std::any_of(rule.hosts.begin(), rule.hosts.end(),
+                     [&](const HostPattern& pattern) { return pattern.matches(host); });
+}
+
+// 80 is clear text and 443 is TLS wherever they are listed; any other listed port is sniffed, so it
+// is either. Raw TCP is never what an allow rule means.
+bool allows_port(const Rule& rule, const Authority& authority) {
+  if (authority.scheme == Scheme::tcp) return false;
+  if (authority.port == 80 && authority.scheme != Scheme::http) return false;
+  if (authority.port == 443 && authority.scheme != Scheme::https) return false;
+  if (rule.ports.empty()) return authority.port == 80 || authority.port == 443;
+  return std::find(rule.ports.begin(), rule.ports.end(), authority.port) != rule.ports.end();
+}
+
+// A deny without ports means the host, whatever the port: the narrow reading would leave 8443 open.
+bool denies_port(const Rule& rule, std::uint16_t port) {
+  return rule.ports.empty() ||
+         std::find(rule.ports.begin(), rule.ports.end(), port) != rule.ports.end();
+}
+
+bool same_letters(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return to_lower(x) == to_lower(y); });
+}
+
+bool is_never_allowed(std::string_view method) {
+  return same_letters(method, "TRACE") || same_letters(method, "CONNECT");
+}
+
+bool allows_method(const Rule& rule, std::string_view method) {
+  if (is_never_allowed(method)) return false;
+  return rule.methods.empty() ||
+         std::find(rule.methods.begin(), rule.methods.end(), method) != rule.methods.end();
+}
+
+// Some servers take "delete" for DELETE, so a deny does too.
+bool denies_method(const Rule& rule, std::string_view method) {
+  return rule.methods.empty() ||
+         std::any_of(rule.methods.begin(), rule.methods.end(),
+                     [&](const std::string& listed) { return same_letters(listed, method); });
+}
+
+bool names_every_path(const Rule& rule) {
+  return rule.paths.empty() || std::any_of(rule.paths.begin(), rule.paths.end(),
+                                           [](const PathPattern& path) { return path.is_any(); });
+}
+
+bool allows_path(const Rule& rule, std::string_view path) {
+  return names_every_path(rule) ||
+         std::any_of(rule.paths.begin(), rule.paths.end(),
+                     [&](const PathPattern& pattern) { return pattern.matches(path); });
+}
+
+bool denies_path(const Rule& rule, std::string_view path) {
+  return names_every_path(rule) ||
+         std::any_of(rule.paths.begin(), rule.paths.end(),
+                     [&](const PathPattern& pattern) { return pattern.matches_any_form(path); });
+}
+
+bool denies_connection(const Rule& rule, const Authority& authority) {
+  return rule.action == Action::deny && rule.methods.empty() && names_every_path(rule) &&
+         names_host(rule, authority.host) && denies_port(rule, authority.port);
+}
+
+bool denies(const Rule& rule, const Authority& authority, std::string_view method,
+            std::string_view path) {
+  return rule.action == Action::deny && names_host(rule, authority.host) &&
+         denies_port(rule, authority.port) && denies_method(rule, method) &&
+         denies_path(rule, path);
+}
+
+Verdict allowed_by(const Rule& rule) {
+  return {Decision::allow, Reason::none, rule.name, rule.where, "", rule.allow_private};
+}
+
+Verdict denied_by(const Rule& rule, Reason reason) {
+  return {Decision::deny, reason, rule.name, rule.where, suggest_narrower(rule), false};
+}
+
+Reason what_it_names(const Rule& rule) {
+  if (!rule.paths.empty()) return Reason::path_not_allowed;
+  if (!rule.methods.empty()) return Reason::method_not_allowed;
+  return Reason::host_not_allowed;
+}
+
+Verdict refused(Reason reason, std::string suggestion) {
+  return {Decision::deny, reason, "", "", std::move(suggestion), false};
+}
+
+// What the allow rules came nearest to.
+struct Near {
+  bool host = false;
+  bool port = false;
+  bool method = false;  // with host and port
+  bool path = false;    // with host and port
+
+  Reason reason() const {
+    if (!host) return Reason::host_not_allowed;
+    if (!port) return Reason::port_not_allowed;
+    return path && !method ? Reason::method_not_allowed : Reason::path_not_allowed;
+  }
+};
+
+}  // namespace
+
+Policy::Policy(std::string name, std::vector<Rule> rules)
+    : name_(std::move(name)), rules_(std::move(rules)) {}
+
+Verdict Policy::authorize_connection(const Authority& authority) const {
+  for (const Rule& rule : rules_) {
+    if (denies_connection(rule, authority)) return denied_by(rule, Reason::host_not_allowed);
+  }
+  Near near;
+  for (const Rule& rule : rules_) {
+    if (rule.action != Action::allow || !names_host(rule, authority.host)) continue;
+    if (allows_port(rule, authority)) return allowed_by(rule);
+    near.host = true;
+  }
+  return refused(near.reason(), suggest_host(authority));
+}
+
+Verdict Policy::authorize(const Authority& authority, std::string_view method,
+                          std::string_view path) const {
+  for (const Rule& rule : rules_) {
+    if (denies(rule, authority, method, path)) return denied_by(rule, what_it_names(rule));
+  }
+  Near near;
+  for (const Rule& rule : rules_) {
+    if (rule.action != Action::allow || !names_host(rule, authority.host)) continue;
+    near.host = true;
+    if (!allows_port(rule, authority)) continue;
+    near.port = true;
+    const bool method_fits = allows_method(rule, method);
+    const bool path_fits = allows_path(rule, path);
+    if (method_fits && path_fits) return allowed_by(rule);
+    near.method |= method_fits;
+    near.path |= path_fits;
+  }
+  if (is_never_allowed(method)) {
+    return refused(near.port ? Reason::method_not_allowed : near.reason(), "");
+  }
+  return refused(near.reason(),
+                 near.port ? suggest_request(authority, method, path) : suggest_host(authority));
+}
+
+Verdict Policy::authorize_name(const HostName& name) const {
+  const auto connection = [&](Scheme scheme, std::uint16_t port) {
+    return authorize_connection({scheme, name, port});
+  };
+  Verdict denied;
+  for (const Rule& rule : rules_) {
+    if (rule.action != Action::allow || !names_host(rule, name)) continue;
+    std::vector<std::uint16_t> ports = rule.ports;
+    if (ports.empty()) ports = {443, 80};
+    for (const std::uint16_t port : ports) {
+      Verdict verdict = connection(port == 80 ? Scheme::http : Scheme::https, port);
+      if (verdict.allows()) return verdict;
+      denied = std::move(verdict);
+    }
+  }
+  if (denied.rule.empty()) denied = connection(Scheme::https, 443);
+  denied.reason = Reason::name_not_allowed;
+  return denied;
+}
+
+}  // namespace warder

@@ -1,0 +1,43 @@
+// Rules compiled once, asked for each connection and each request. Immutable, any thread.
+// Precedence: any matching deny wins; otherwise the first match; otherwise refused.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "http/authority.hpp"
+#include "policy/rule.hpp"
+#include "policy/verdict.hpp"
+
+namespace warder {
+
+class Policy {
+ public:
+  Policy() = default;  // allows nothing
+  Policy(std::string name, std::vector<Rule> rules);
+
+  const std::string& name() const { return name_; }
+  const std::vector<Rule>& rules() const { return rules_; }
+
+  // Before anything is resolved or dialled: could any request on this connection be allowed? A
+  // refusal says host_not_allowed or port_not_allowed. Clear text on 443, TLS on 80 and raw TCP
+  // never are.
+  Verdict authorize_connection(const Authority& authority) const;
+
+  // Before any request byte leaves. `path` as sent and not ambiguous (http/target.hpp). TRACE and
+  // CONNECT are always refused. Dial with this verdict's allow_private, not with the connection's:
+  // that one is of the first rule for the host.
+  Verdict authorize(const Authority& authority, std::string_view method,
+                    std::string_view path) const;
+
+  // Can any rule ever allow this DNS name, on any port? Denies over all paths and ports are
+  // honoured.
+  Verdict authorize_name(const HostName& name) const;
+
+ private:
+  std::string name_;
+  std::vector<Rule> rules_;
+};
+
+}  // namespace warder

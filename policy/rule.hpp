@@ -1,0 +1,27 @@
+// A rule as it was read from the config, already checked: patterns cannot be invalid here.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "policy/host_pattern.hpp"
+#include "policy/path_pattern.hpp"
+
+namespace warder {
+
+enum class Action : std::uint8_t { deny, allow };
+
+struct Rule {
+  std::string name;   // as given, else "rule-3" (its place, from 1)
+  std::string where;  // "warder.yaml:12", or "--allow api.test"
+  std::vector<HostPattern> hosts;
+  std::vector<std::uint16_t>
+      ports;  // empty: allow: 80 (clear text) and 443 (TLS); deny: every port
+  std::vector<std::string> methods;  // empty: allow: any but TRACE and CONNECT; deny: any
+  std::vector<PathPattern> paths;    // empty: any
+  Action action = Action::deny;
+  bool allow_private = false;  // RFC 1918 and ULA addresses may be dialled
+};
+
+}  // namespace warder

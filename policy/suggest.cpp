@@ -1,0 +1,76 @@
+#include "policy/suggest.hpp"
+
+#include <algorithm>
+
+#include "http/chars.hpp"
+#include "policy/quote.hpp"
+
+namespace warder {
+namespace {
+
+constexpr std::size_t kMaxPath = 200;
+
+bool is_usual_port(const Authority& authority) {
+  return authority.port == (authority.scheme == Scheme::http ? 80 : 443);
+}
+
+bool fits_pattern(std::string_view pattern, std::string_view path) {
+  const auto parsed = PathPattern::parse(pattern);
+  const auto* good = std::get_if<PathPattern>(&parsed);
+  return good != nullptr && good->matches(path);
+}
+
+// A pattern that matches the path and as little else as a pattern can say.
+std::string pattern_for(std::string_view path) {
+  if (path.size() > kMaxPath) {
+    const std::string_view parent = path.substr(0, path.rfind('/', kMaxPath));
+    const std::string below = std::string(parent) + "/**";
+    return fits_pattern(below, path) ? below : "/**";
+  }
+  if (fits_pattern(path, path)) return std::string(path);
+  std::string out;
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t end = std::min(path.find('/', at + 1), path.size());
+    const std::string_view segment = path.substr(at, end - at);
+    out += fits_pattern(segment, segment) ? segment : "/*";
+    at = end;
+  }
+  return fits_pattern(out, path) ? out : "/**";
+}
+
+// What the config takes as a method.
+bool is_plain_method(std::string_view method) {
+  return !method.empty() && method.size() <= 32 &&
+         std::all_of(method.begin(), method.end(), [](char c) {
+           return (c >= 'A' && c <= 'Z') || is_digit(c) || c == '-' || c == '_';
+         });
+}
+
+std::string yaml_host(const HostName& host) {
+  return host.kind() == HostName::Kind::ipv6 ? yaml_quoted(host.str()) : host.str();
+}
+
+}  // namespace
+
+std::string suggest_host(const Authority& authority) {
+  const bool wrong_scheme = (authority.port == 80 && authority.scheme != Scheme::http) ||
+                            (authority.port == 443 && authority.scheme != Scheme::https);
+  if (wrong_scheme || authority.scheme == Scheme::tcp) return "";
+  return "--allow " +
+         (is_usual_port(authority) ? authority.host.uri_host() : authority.host_port());
+}
+
+std::string suggest_request(const Authority& authority, std::string_view method,
+                            std::string_view path) {
+  std::string out = "add {hosts: [" + yaml_host(authority.host) + ']';
+  if (!is_usual_port(authority)) out += ", ports: [" + std::to_string(authority.port) + ']';
+  if (is_plain_method(method)) out += ", methods: [" + std::string(method) + ']';
+  if (path.starts_with('/')) out += ", paths: [" + yaml_quoted(pattern_for(path)) + ']';
+  return out + ", action: allow}";
+}
+
+std::string suggest_narrower(const Rule& rule) {
+  return "narrow or remove the deny rule " + in_quotes(rule.name) + " (" + rule.where + ')';
+}
+
+}  // namespace warder

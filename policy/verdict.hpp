@@ -1,0 +1,25 @@
+// A decision is a value with its reason: the same value goes to the client, the audit record and
+// the test.
+#pragma once
+
+#include <string>
+
+#include "base/reason.hpp"
+
+namespace warder {
+
+enum class Decision : std::uint8_t { deny, allow };
+
+struct Verdict {
+  Decision decision = Decision::deny;
+  Reason reason = Reason::host_not_allowed;
+  std::string rule;        // name of the deciding rule; empty: no rule matched
+  std::string where;       // its file:line
+  std::string suggestion;  // the smallest change that would allow it, one line; empty when allowed
+  bool allow_private = false;
+
+  bool allows() const { return decision == Decision::allow; }
+  bool operator==(const Verdict&) const = default;
+};
+
+}  // namespace warder

@@ -1,0 +1,78 @@
+// One request and its answer on their way through: the state that handle() and its steps share.
+#pragma once
+
+#include <boost/asio/steady_timer.hpp>
+#include <optional>
+#include <string>
+
+#include "audit/record.hpp"
+#include "http/authority.hpp"
+#include "http/message.hpp"
+#include "proxy/connection.hpp"
+#include "proxy/refusal.hpp"
+#include "proxy/rewrite.hpp"
+#include "secrets/swap.hpp"
+
+namespace warder {
+
+// The request body on its way up, beside the response on its way down.
+struct Upload {
+  explicit Upload(asio::io_context& loop) : finished(loop, SteadyTime::max()) {}
+
+  bool running = false;
+  bool complete = false;          // the whole body has left
+  bool stopping = false;          // the answer is there: no more is wanted
+  std::optional<Refusal> failed;  // ended by the client, by us, or by a tripwire: the upstream was aborted
+  asio::steady_timer finished;    // cancelled when running turns false
+};
+
+struct Exchange {
+  explicit Exchange(Connection& of);
+  Exchange(const Exchange&) = delete;
+  // Whatever way it ends, an exchange that was let through leaves a receipt.
+  ~Exchange();
+
+  Upstream& upstream() { return *connection.upstream; }
+  // Has all of the request been read and sent?
+  bool is_request_done() const { return framing.kind == Framing::Kind::none || upload.complete; }
+  // Writes the receipt. False: it could not be written, and the exchange must be aborted.
+  bool close_receipt(Reason how, int status);
+
+  Connection& connection;
+  Gateway& gateway;
+  Session& session;
+  const SteadyTime began = std::chrono::steady_clock::now();
+  RequestHead head;             // as the sandbox sent it, then as it leaves: never holds a value
+  Framing framing;              // of the request's body
+  int client_minor = 1;
+  bool client_keeps_alive = false;
+  std::optional<Authority> authority;
+  PrivateAddresses private_addresses = PrivateAddresses::refused;
+  SwapPlan swap;
+  std::string target;           // origin form
+  std::string shown_path;       // as recorded
+  audit::Receipt receipt;
+  bool let_through = false;     // the intent was accepted
+  bool receipt_due = false;     // and its receipt is not written yet
+  bool origin_spoke = false;    // any byte of an answer, an interim one too: nothing may be sent again
+  bool answered = false;        // a final response head has left: too late to refuse
+  Upload upload;
+};
+
+// Sends the refusal if no answer has begun, else breaks the answer off; records whichever it is. (handle.cpp)
+Task<After> refuse(Exchange& exchange, Refusal refusal);
+
+// How long the origin may now be silent. While the request is still on its way it may be for as long as that takes,
+// which has limits of its own. (download.cpp)
+void limit_silence(Exchange& exchange);
+
+// Request body → upstream; runs beside relay_response(). (upload.cpp)
+Task<> run_upload(Exchange& exchange);
+Task<> stop_upload(Exchange& exchange);
+
+// The final response head of this exchange, with every 1xx before it passed on. (download.cpp)
+Task<std::optional<Refusal>> await_response(Exchange& exchange);
+// Masks and relays the response whose head await_response() found. A refusal: it could not be, or it broke off.
+Task<std::optional<Refusal>> relay_response(Exchange& exchange);
+
+}  // namespace warder

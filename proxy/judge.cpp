@@ -1,0 +1,136 @@
+#include "proxy/judge.hpp"
+
+namespace warder {
+namespace {
+
+Judgement refused(Judgement judgement, Reason reason, std::string detail) {
+  judgement.verdict = Verdict();
+  judgement.verdict.reason = reason;
+  judgement.detail = std::move(detail);
+  return judgement;
+}
+
+// The name that the request itself gives (absolute form before Host, RFC 9112 section 3.2.2), if any.
+struct Claimed {
+  std::optional<HostPort> host;
+  Reason wrong = Reason::none;
+  std::string detail;
+};
+
+Claimed claimed_by(const RequestHead& head, const Target& target) {
+  Claimed claimed;
+  const std::size_t hosts = head.fields.count("host");
+  if (hosts > 1 || (hosts == 0 && head.minor >= 1)) {
+    claimed.wrong = Reason::malformed_request;
+    claimed.detail = hosts > 1 ? "more than one Host field" : "no Host field";
+    return claimed;
+  }
+  if (hosts == 1) {
+    auto parsed = parse_host_port(head.fields.find("host")->value);
+    if (!parsed) {
+      claimed.wrong = Reason::malformed_request;
+      claimed.detail = "the Host field is not a host: " + parsed.error().message();
+      return claimed;
+    }
+    claimed.host = std::move(*parsed);
+  }
+  if (!target.host_port) return claimed;
+  if (claimed.host && (claimed.host->host != target.host_port->host ||
+                       claimed.host->port.value_or(0) != target.host_port->port.value_or(0))) {
+    claimed.wrong = Reason::malformed_request;
+    claimed.detail = "the target and the Host field name different hosts";
+    return claimed;
+  }
+  claimed.host = target.host_port;
+  return claimed;
+}
+
+std::optional<std::string> disagreement(const Arrival& arrival, const Target& target, const HostPort& host) {
+  if (target.scheme && *target.scheme != arrival.scheme) return "the target names another scheme";
+  if (host.port.value_or(default_port(arrival.scheme)) != arrival.port) {
+    return "the request names port " + std::to_string(host.port.value_or(default_port(arrival.scheme))) +
+           ", the connection goes to port " + std::to_string(arrival.port);
+  }
+  if (arrival.bound && host.host != *arrival.bound) {
+    return "the request names " + host.host.str() + ", the connection stands for " + arrival.bound->str();
+  }
+  // Under TLS without SNI the leaf was made for the address itself.
+  if (arrival.scheme == Scheme::https && !arrival.bound && arrival.literal && host.host != *arrival.literal) {
+    return "the request names " + host.host.str() + ", the connection stands for " + arrival.literal->str();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Authority> authority_of(const Arrival& arrival) {
+  if (arrival.bound) return Authority{arrival.scheme, *arrival.bound, arrival.port};
+  if (arrival.literal) return Authority{arrival.scheme, *arrival.literal, arrival.port};
+  return std::nullopt;
+}
+
+Judgement judge(const RequestHead& head, const Arrival& arrival, const Policy& policy) {
+  Judgement judgement;
+  judgement.authority = authority_of(arrival);
+  auto target = parse_target(head.method, head.target);
+  if (!target) return refused(std::move(judgement), Reason::malformed_request, "the target is malformed");
+  judgement.target = std::move(*target);
+  if (arrival.refused) {
+    judgement.verdict = *arrival.refused;
+    return judgement;
+  }
+  Claimed claimed = claimed_by(head, judgement.target);
+  if (claimed.wrong != Reason::none) {
+    return refused(std::move(judgement), claimed.wrong, std::move(claimed.detail));
+  }
+  if (claimed.host) {
+    if (auto wrong = disagreement(arrival, judgement.target, *claimed.host)) {
+      const bool as_proxy = judgement.target.form == Target::Form::absolute;
+      return refused(std::move(judgement),
+                     as_proxy ? Reason::malformed_request : Reason::authority_mismatch, std::move(*wrong));
+    }
+    judgement.authority = Authority{arrival.scheme, claimed.host->host, arrival.port};
+  }
+  if (!judgement.authority) {
+    return refused(std::move(judgement), Reason::malformed_request, "nothing names the host");
+  }
+  if (judgement.target.form == Target::Form::authority) {
+    judgement.verdict = policy.authorize(*judgement.authority, head.method, "/");
+    return judgement;
+  }
+  if (is_ambiguous_path(judgement.target.path)) {
+    return refused(std::move(judgement), Reason::malformed_request,
+                   "the path has dot segments, a backslash, a NUL or a broken escape");
+  }
+  judgement.verdict = policy.authorize(*judgement.authority, head.method, judgement.target.path);
+  return judgement;
+}
+
+std::string audited_path(const Target& target, const SessionSecrets& secrets) {
+  std::string shown = target.path;
+  if (target.has_query) {
+    shown += '?';
+    bool in_value = false;
+    for (const char c : target.query) {
+      if (c == '&' || c == ';') in_value = false;
+      if (!in_value) shown += c;
+      if (c == '=' && !in_value) {
+        in_value = true;
+        shown += "…";
+      }
+    }
+  }
+  std::string out;
+  std::size_t at = 0;
+  for (;;) {
+    const Matcher::Hit hit = secrets.placeholders().find(shown, at);
+    if (hit.pattern == Matcher::npos) break;
+    out.append(shown, at, hit.begin - at);
+    out += "[secret:" + secrets.credentials()[hit.pattern].name + "]";
+    at = hit.end;
+  }
+  out.append(shown, at);
+  return out;
+}
+
+}  // namespace warder

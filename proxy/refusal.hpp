@@ -1,0 +1,24 @@
+// The answer that Warder gives itself: status, Warder-Reason, Proxy-Status (RFC 9209), and a body that a person
+// or an agent can act on. Pure. Never holds what the origin or the system said in so many words.
+#pragma once
+
+#include <string>
+
+#include "base/reason.hpp"
+#include "http/message.hpp"
+
+namespace warder {
+
+struct Refusal {
+  Reason reason = Reason::internal;
+  std::string detail;      // one sentence more; may be empty
+  std::string rule;        // the deciding rule's name; may be empty
+  std::string suggestion;  // the smallest change that would allow it; may be empty
+};
+
+enum class Persist : bool { close, keep_alive };
+
+// The whole message. JSON when `accept` prefers it, else plain text; no body for HEAD.
+std::string write_refusal(const Refusal& refusal, const RequestHead& request, Persist persist);
+
+}  // namespace warder

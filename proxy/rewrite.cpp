@@ -1,0 +1,106 @@
+#include "proxy/rewrite.hpp"
+
+#include <algorithm>
+
+#include "http/hop_by_hop.hpp"
+
+namespace warder {
+namespace {
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
+  return text;
+}
+
+// A mask that may change lengths makes these untrue before the first byte of the body is seen.
+void drop_length_claims(HeaderList& fields) {
+  for (const char* name :
+       {"content-length", "content-md5", "digest", "content-digest", "repr-digest", "accept-ranges"}) {
+    fields.remove(name);
+  }
+  const HeaderField* etag = fields.find("etag");
+  if (etag != nullptr && !etag->value.starts_with("W/")) fields.set("etag", "W/" + etag->value);
+}
+
+Delivery delivery_for(const Framing& framing, int client_minor, bool length_is_known) {
+  if (framing.kind == Framing::Kind::none) return Delivery::none;
+  if (framing.kind == Framing::Kind::length && length_is_known) return Delivery::length;
+  return client_minor >= 1 ? Delivery::chunked : Delivery::until_close;
+}
+
+}  // namespace
+
+bool prepare_request(RequestHead& head, const Authority& authority, const Framing& framing,
+                     const std::string& origin_form, SecretsInUse session_has, SecretsInUse swapped_here) {
+  if (!strip_hop_by_hop(head.fields)) return false;
+  head.target = origin_form;
+  if (!head.fields.has("host")) {
+    HeaderField host{"Host", authority.port == default_port(authority.scheme)
+                                 ? authority.host.uri_host()
+                                 : authority.host_port()};
+    head.fields.fields().insert(head.fields.fields().begin(), std::move(host));
+  }
+  head.minor = 1;
+  if (framing.kind == Framing::Kind::chunked) head.fields.add("Transfer-Encoding", "chunked");
+  if (session_has == SecretsInUse::yes) {
+    if (head.fields.has("accept-encoding")) head.fields.set("accept-encoding", "identity");
+    else head.fields.add("Accept-Encoding", "identity");
+  }
+  if (swapped_here == SecretsInUse::yes) {
+    head.fields.remove("range");
+    head.fields.remove("if-range");
+  }
+  return true;
+}
+
+void mask_fields(HeaderList& fields, const MaskSet& masks, std::string_view prefix,
+                 std::vector<audit::SecretMasked>& masked) {
+  if (masks.empty()) return;
+  for (HeaderField& field : fields) {
+    const std::string place = std::string(prefix) + lower(field.name);
+    const auto note = [&](std::size_t count) {
+      // Which secret and encoding a field held is not kept apart: one line per field says enough.
+      if (count > 0) masked.push_back({"", place, "", count});
+    };
+    note(masks.mask(field.value));
+    note(masks.mask(field.name));
+  }
+}
+
+ResponsePlan prepare_response(ResponseHead& head, const Framing& framing, const MaskSet& masks,
+                              int client_minor, AfterThis after) {
+  ResponsePlan plan;
+  plan.is_well_formed = strip_hop_by_hop(head.fields);
+  if (!plan.is_well_formed) return plan;
+  head.fields.remove("alt-svc");  // leads past the gateway (RFC 7838)
+  if (const std::size_t n = masks.empty() ? 0 : masks.mask(head.phrase)) {
+    plan.masked.push_back({"", "phrase", "", n});
+  }
+  mask_fields(head.fields, masks, "header:", plan.masked);
+  const bool keeps_length = masks.empty() || !masks.changes_length();
+  if (!keeps_length) drop_length_claims(head.fields);
+  plan.delivery = delivery_for(framing, client_minor, keeps_length);
+  if (plan.delivery == Delivery::chunked) {
+    head.fields.remove("content-length");
+    head.fields.add("Transfer-Encoding", "chunked");
+  }
+  if (plan.delivery == Delivery::until_close) head.fields.remove("content-length");
+  if (after == AfterThis::close || plan.delivery == Delivery::until_close) {
+    head.fields.add("Connection", "close");
+  }
+  head.minor = 1;
+  return plan;
+}
+
+bool is_coded(const ResponseHead& head) {
+  for (const HeaderField& field : head.fields) {
+    if (same_name(field.name, "content-encoding") && !field.value.empty() &&
+        lower(field.value) != "identity") {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace warder

@@ -1,0 +1,56 @@
+// The two TLS contexts: towards sandboxes, where we stand for the origin, and towards origins, which we verify.
+#pragma once
+
+#include <openssl/ssl.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "certs/leaf_cache.hpp"
+#include "http/authority.hpp"
+
+namespace warder {
+
+struct SslCtxFree {
+  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+};
+using SslCtxPtr = std::unique_ptr<SSL_CTX, SslCtxFree>;
+
+// Server side. The handshake stops after the ClientHello (Stream::handshake's hook) until decide() is called.
+class SandboxTls {
+ public:
+  SandboxTls();  // throws std::runtime_error
+  // A fresh server SSL for Stream::begin_tls.
+  SSL* make() const;
+
+  // Inside the hook: the server name of the ClientHello, nullopt when it sent none.
+  static std::optional<std::string> server_name(SSL* ssl);
+  // Inside the hook: present `leaf`. False when OpenSSL fails.
+  static bool present(SSL* ssl, X509* leaf, EVP_PKEY* key);
+  // Inside the hook: answer with an access_denied alert.
+  static void refuse(SSL* ssl);
+
+ private:
+  SslCtxPtr context_;
+};
+
+// Client side: the system's roots and the configured ones, TLS 1.2 and newer, name checked.
+class UpstreamTls {
+ public:
+  explicit UpstreamTls(const std::vector<std::filesystem::path>& extra_roots);  // throws std::runtime_error
+  // A client SSL that will only finish its handshake with `host`. nullptr when OpenSSL fails.
+  SSL* make(const HostName& host) const;
+
+  // After a failed handshake: one sentence for the audit record and the error body.
+  static std::string failure(SSL* ssl);
+  static std::string describe(SSL* ssl);          // "TLSv1.3 TLS_AES_256_GCM_SHA384"
+  static std::string leaf_fingerprint(SSL* ssl);  // hex SHA-256 of the peer's certificate
+
+ private:
+  SslCtxPtr context_;
+};
+
+}  // namespace warder

@@ -1,0 +1,26 @@
+// Started as root: which ordinary user the workload becomes on the host, and how it reaches its files nonetheless.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sandbox-launcher/plan.hpp"
+
+namespace warder {
+
+struct Identity {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::map<std::filesystem::path, std::string> staged;  // host path → where it was attached; empty when not root
+};
+
+// As an ordinary user: that user, nothing staged. As root: the first of SUDO_UID and the workspace's owner that is not 0,
+// else 2000000000 with the workspace idmapped; a private mount namespace is made, every one of `sources` is attached
+// under a 0755 tmpfs in it, then groups, gid and uid are dropped for good. Throws LaunchError.
+Identity take_identity(const LaunchPlan& plan, const std::vector<std::filesystem::path>& sources);
+
+}  // namespace warder

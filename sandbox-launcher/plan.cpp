@@ -1,0 +1,85 @@
+#include "sandbox-launcher/plan.hpp"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <stdexcept>
+
+namespace warder {
+namespace {
+
+namespace json = boost::json;
+constexpr std::int64_t kVersion = 1;
+
+json::array paths_to_json(const std::vector<std::filesystem::path>& paths) {
+  json::array out;
+  for (const auto& path : paths) out.emplace_back(path.string());
+  return out;
+}
+
+std::string text_of(const json::object& from, std::string_view key) {
+  return std::string(from.at(key).as_string());
+}
+
+std::vector<std::filesystem::path> paths_of(const json::object& from, std::string_view key) {
+  std::vector<std::filesystem::path> paths;
+  for (const json::value& each : from.at(key).as_array()) paths.emplace_back(std::string(each.as_string()));
+  return paths;
+}
+
+}  // namespace
+
+std::string to_json(const LaunchPlan& plan) {
+  const SandboxSpec& spec = plan.spec;
+  json::array argv;
+  for (const std::string& each : spec.argv) argv.emplace_back(each);
+  json::object env;
+  for (const auto& [name, value] : spec.env) env[name] = value;
+  json::object out{{"version", kVersion},
+                   {"argv", std::move(argv)},
+                   {"env", std::move(env)},
+                   {"workspace", spec.workspace.string()},
+                   {"read_only", paths_to_json(spec.read_only)},
+                   {"read_write", paths_to_json(spec.read_write)},
+                   {"covered", paths_to_json(spec.covered)},
+                   {"executable_dir", spec.executable_dir.string()},
+                   {"bundle_pem", spec.bundle_pem},
+                   {"ca_pem", spec.ca_pem},
+                   {"ca_hash", spec.ca_hash},
+                   {"caller_home", plan.caller_home},
+                   {"caller_path", plan.caller_path},
+                   {"sudo_uid", plan.sudo_uid},
+                   {"foreground", plan.foreground == Foreground::yes}};
+  return json::serialize(out);
+}
+
+LaunchPlan plan_from_json(std::string_view text) {
+  const json::value parsed = json::parse(text);
+  const json::object& from = parsed.as_object();
+  if (from.at("version").as_int64() != kVersion) {
+    throw std::runtime_error("warder and warder-sandbox are of different versions: install them together");
+  }
+  LaunchPlan plan;
+  SandboxSpec& spec = plan.spec;
+  for (const json::value& each : from.at("argv").as_array()) spec.argv.emplace_back(each.as_string());
+  for (const auto& [name, value] : from.at("env").as_object()) {
+    spec.env[std::string(name)] = std::string(value.as_string());
+  }
+  spec.workspace = text_of(from, "workspace");
+  spec.read_only = paths_of(from, "read_only");
+  spec.read_write = paths_of(from, "read_write");
+  spec.covered = paths_of(from, "covered");
+  spec.executable_dir = text_of(from, "executable_dir");
+  spec.bundle_pem = text_of(from, "bundle_pem");
+  spec.ca_pem = text_of(from, "ca_pem");
+  spec.ca_hash = text_of(from, "ca_hash");
+  plan.caller_home = text_of(from, "caller_home");
+  plan.caller_path = text_of(from, "caller_path");
+  plan.sudo_uid = text_of(from, "sudo_uid");
+  plan.foreground = from.at("foreground").as_bool() ? Foreground::yes : Foreground::no;
+  if (spec.argv.empty()) throw std::runtime_error("the plan names no command");
+  return plan;
+}
+
+}  // namespace warder

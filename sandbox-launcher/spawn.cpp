@@ -1,0 +1,216 @@
+#include "sandbox-launcher/spawn.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "sandbox-launcher/channel.hpp"
+#include "sandbox-launcher/init.hpp"
+#include "sandbox-launcher/plan.hpp"
+#include "sandbox-launcher/terminal.hpp"
+
+namespace warder {
+namespace {
+
+constexpr std::chrono::seconds kGrace{5};  // between a forwarded SIGTERM and the end of everything
+
+LaunchFailure failure(std::string message, int code = 125) {
+  return {std::move(message) + "; nothing was run", code};
+}
+
+LaunchFailure parse_failure(const std::string& text) {
+  // "failed 125 cannot …"
+  const std::size_t space = text.find(' ', 7);
+  if (!text.starts_with("failed ") || space == std::string::npos) return failure("warder-sandbox said something odd");
+  return failure(text.substr(space + 1), std::atoi(text.c_str() + 7));
+}
+
+// Between fork and exec: only what is safe there.
+[[noreturn]] void become_launcher(const char* launcher, int control, int status) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  // Whatever else is open here is none of the sandbox's business.
+  constexpr int kControl = 3;
+  constexpr int kStatus = 4;
+  const int moved_control = ::fcntl(control, F_DUPFD, 10);
+  const int moved_status = ::fcntl(status, F_DUPFD, 10);
+  ::dup2(moved_control, kControl);
+  ::dup2(moved_status, kStatus);
+  ::close_range(5, ~0U, 0);
+  char control_flag[] = "--control";
+  char control_number[] = "3";
+  char status_number[] = "4";
+  char* const argv[] = {const_cast<char*>(launcher), control_flag, control_number, status_number, nullptr};
+  char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+  char* const env[] = {path, nullptr};
+  ::execve(launcher, argv, env);
+  ::_exit(127);
+}
+
+// The number after `key` in bubblewrap's status lines, such as { "exit-code": 7 }.
+int number_after(const std::string& text, const char* key, int otherwise) {
+  const std::size_t at = text.rfind(key);
+  if (at == std::string::npos) return otherwise;
+  const std::size_t colon = text.find(':', at);
+  return colon == std::string::npos ? otherwise : std::atoi(text.c_str() + colon + 1);
+}
+
+void take_status(Fd& pipe, std::string& into) {
+  std::array<char, 512> piece{};
+  for (;;) {
+    const ssize_t n = ::read(pipe.get(), piece.data(), piece.size());
+    if (n == 0) pipe.reset();  // at its end it would be ready for ever
+    if (n <= 0) return;
+    into.append(piece.data(), static_cast<std::size_t>(n));
+  }
+}
+
+bool take_line(std::string& said, const std::string& line) {
+  const std::size_t at = said.find(line);
+  if (at == std::string::npos) return false;
+  said.erase(at, line.size());
+  return true;
+}
+
+// CMD has stopped (Ctrl-Z): so do we, and the shell sees its job stop. Afterwards CMD goes on as we do.
+void stop_with(BorrowedTerminal& terminal, int inside) {
+  terminal.take_back();
+  ::kill(::getpid(), SIGSTOP);
+  sigval how{};
+  how.sival_int = static_cast<int>(terminal.in_foreground() ? Continued::in_foreground : Continued::in_background);
+  if (inside > 0) ::sigqueue(inside, SIGCONT, how);
+}
+
+sigset_t handled_signals() {
+  sigset_t handled;
+  sigemptyset(&handled);
+  for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&handled, number);
+  return handled;
+}
+
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+}  // namespace
+
+void Sandbox::keep_signals_for_wait() {
+  const sigset_t handled = handled_signals();
+  ::pthread_sigmask(SIG_BLOCK, &handled, nullptr);
+}
+
+std::variant<Sandbox, LaunchFailure> Sandbox::start(const SandboxSpec& spec,
+                                                    const std::filesystem::path& launcher) {
+  std::array<int, 2> pair{};
+  std::array<int, 2> pipe{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0 ||
+      ::pipe2(pipe.data(), O_CLOEXEC) != 0) {
+    return failure("cannot make a control socket: " + std::string(std::strerror(errno)));
+  }
+  Sandbox sandbox;
+  sandbox.control_ = Fd(pair[0]);
+  Fd theirs(pair[1]);
+  sandbox.status_ = Fd(pipe[0]);
+  Fd status_write(pipe[1]);
+  ::fcntl(sandbox.status_.get(), F_SETFL, O_NONBLOCK);
+  const std::string path = launcher.string();
+  sandbox.pid_ = ::fork();
+  if (sandbox.pid_ < 0) return failure("cannot start a process: " + std::string(std::strerror(errno)));
+  if (sandbox.pid_ == 0) become_launcher(path.c_str(), theirs.get(), status_write.get());
+  theirs.reset();
+  status_write.reset();
+
+  // In a pipeline the others of the job need the terminal as well (`warder run -- … | less`).
+  const bool whole_job = BorrowedTerminal().in_foreground() && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
+  const LaunchPlan plan{spec, from_environment("HOME"), from_environment("PATH"), from_environment("SUDO_UID"),
+                        whole_job ? Foreground::yes : Foreground::no};
+  Message answer;
+  if (!send_message(sandbox.control_.get(), to_json(plan)) || !receive_message(sandbox.control_.get(), answer)) {
+    return failure("cannot start " + path + ": is it installed beside warder?");
+  }
+  if (!answer.text.starts_with("ready ") || (answer.fds.size() != 3 && answer.fds.size() != 6)) {
+    return parse_failure(answer.text);
+  }
+  SandboxListeners& listeners = sandbox.listeners_;
+  listeners.port = static_cast<std::uint16_t>(std::atoi(answer.text.c_str() + 6));
+  listeners.tcp4 = std::move(answer.fds[0]);
+  listeners.dns_udp4 = std::move(answer.fds[1]);
+  listeners.dns_tcp4 = std::move(answer.fds[2]);
+  if (answer.fds.size() == 6) {
+    listeners.tcp6 = std::move(answer.fds[3]);
+    listeners.dns_udp6 = std::move(answer.fds[4]);
+    listeners.dns_tcp6 = std::move(answer.fds[5]);
+  }
+  return sandbox;
+}
+
+Sandbox::Sandbox(Sandbox&& other) noexcept { *this = std::move(other); }
+
+Sandbox& Sandbox::operator=(Sandbox&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  control_ = std::move(other.control_);
+  status_ = std::move(other.status_);
+  listeners_ = std::move(other.listeners_);
+  return *this;
+}
+
+Sandbox::~Sandbox() {
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+std::variant<std::monostate, LaunchFailure> Sandbox::go() {
+  if (!send_message(control_.get(), "go")) return failure("the sandbox is gone");
+  return std::monostate();
+}
+
+void Sandbox::forward(const signalfd_siginfo& what, int inside) {
+  // Sent to us alone; the terminal's own signals have reached CMD already.
+  if (what.ssi_signo == SIGCHLD || what.ssi_code == SI_KERNEL) return;
+  ::kill(inside > 0 ? inside : pid_, inside > 0 ? static_cast<int>(what.ssi_signo) : SIGKILL);
+  if (what.ssi_signo == SIGTERM || what.ssi_signo == SIGHUP) {
+    kill_at_ = std::min(kill_at_, std::chrono::steady_clock::now() + kGrace);
+  }
+}
+
+int Sandbox::wait() {
+  BorrowedTerminal terminal;
+  const sigset_t handled = handled_signals();
+  const Fd signals(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+  std::string said;
+  for (;;) {
+    std::array<pollfd, 2> ready{{{signals.get(), POLLIN, 0}, {status_.get(), POLLIN, 0}}};
+    const bool deadline = kill_at_ != std::chrono::steady_clock::time_point::max();
+    ::poll(ready.data(), ready.size(), deadline ? 100 : -1);
+    take_status(status_, said);
+    const int inside = number_after(said, "\"child-pid\"", -1);
+    if (std::chrono::steady_clock::now() >= kill_at_) ::kill(pid_, SIGKILL);
+    signalfd_siginfo what{};
+    if (::read(signals.get(), &what, sizeof what) == static_cast<ssize_t>(sizeof what)) forward(what, inside);
+    if (take_line(said, kStoppedLine)) stop_with(terminal, inside);
+    int status = 0;
+    if (::waitpid(pid_, &status, WNOHANG) != pid_) continue;
+    pid_ = -1;
+    take_status(status_, said);
+    // bubblewrap says an exit code only when CMD had begun; without it the sandbox itself failed, or was killed.
+    const int otherwise = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : 125;
+    return number_after(said, "\"exit-code\"", otherwise);
+  }
+}
+
+}  // namespace warder

@@ -1,0 +1,88 @@
+// Starts `warder-sandbox` and talks to it: what `warder` knows of the launcher.
+#pragma once
+
+#include <sys/signalfd.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/fd.hpp"
+
+namespace warder {
+
+// What a sandbox is to be. Holds placeholders, never a value.
+struct SandboxSpec {
+  std::vector<std::string> argv;                 // CMD…; never expanded by us
+  std::map<std::string, std::string> env;        // the whole environment of CMD
+  std::filesystem::path workspace;               // absolute; CMD's working directory, writable
+  std::vector<std::filesystem::path> read_only;  // --ro, absolute
+  std::vector<std::filesystem::path> read_write; // --rw, absolute
+  // Absolute directories that CMD must see empty and cannot write, rename or replace: audit, file sources, state.
+  std::vector<std::filesystem::path> covered;
+  std::filesystem::path executable_dir;          // Warder's own executables: read-only inside
+  std::string bundle_pem;                        // the merged trust bundle
+  std::string ca_pem;
+  std::string ca_hash;                           // certs/authority.hpp subject_hash()
+};
+
+// Paths inside the sandbox that the environment names.
+inline constexpr const char* kBundlePath = "/etc/ssl/certs/ca-certificates.crt";
+inline constexpr const char* kCaPath = "/etc/ssl/certs/warder-ca.pem";
+inline constexpr const char* kHomePath = "/home/sandbox";   // HOME inside; the private home
+
+// Listening sockets that were made inside the sandbox's network namespace.
+struct SandboxListeners {
+  Fd tcp4;      // 127.0.0.1:port: redirected IPv4 connections; SO_ORIGINAL_DST tells the destination
+  Fd tcp6;      // [::1]:port: redirected IPv6 connections
+  Fd dns_udp4;  // 0.0.0.0:53 with IP_PKTINFO: answer from the address that was asked
+  Fd dns_udp6;  // [::]:53 with IPV6_RECVPKTINFO
+  Fd dns_tcp4;  // 127.0.0.1:53 (loopback is not redirected)
+  Fd dns_tcp6;  // [::1]:53
+  std::uint16_t port = 0;
+};
+
+struct LaunchFailure {
+  std::string message;   // which step, which kernel feature, how to fix it, and that nothing ran
+  int exit_code = 125;   // 2 for what the user can mend on the command line, 125 otherwise
+};
+
+class Sandbox {
+ public:
+  // Blocks, for this thread and those it starts from now on, the signals that wait() reads. Call it before any
+  // thread is started.
+  static void keep_signals_for_wait();
+  // Starts warder-sandbox with a scrubbed environment, hands it the plan and waits until the namespaces, the
+  // network and the listeners stand. CMD is not running yet.
+  static std::variant<Sandbox, LaunchFailure> start(const SandboxSpec& spec,
+                                                    const std::filesystem::path& launcher);
+  Sandbox(Sandbox&&) noexcept;
+  Sandbox& operator=(Sandbox&&) noexcept;
+  ~Sandbox();  // kills what is left and reaps it
+
+  SandboxListeners& listeners() { return listeners_; }
+  pid_t pid() const { return pid_; }
+
+  // Lets CMD run.
+  std::variant<std::monostate, LaunchFailure> go();
+  // Blocks until the sandbox has ended: CMD's exit code, 128+n for a signal, 126/127 as a shell. Forwards SIGTERM,
+  // SIGHUP and SIGINT that are sent to this process alone; leaves Ctrl-C and Ctrl-Z of the terminal to CMD; gives
+  // the terminal back to this process's group at the end.
+  int wait();
+
+ private:
+  Sandbox() = default;
+  void forward(const signalfd_siginfo& what, int inside);
+  pid_t pid_ = -1;
+  Fd control_;
+  std::chrono::steady_clock::time_point kill_at_ = std::chrono::steady_clock::time_point::max();
+  Fd status_;  // what bubblewrap says of its child: its pid, its exit code
+  SandboxListeners listeners_;
+};
+
+}  // namespace warder

@@ -1,0 +1,70 @@
+#include "secrets/grant.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "http/chars.hpp"
+
+namespace warder {
+namespace {
+
+constexpr std::array<std::string_view, 32> kReflected{"accept",
+                                                      "accept-charset",
+                                                      "accept-encoding",
+                                                      "accept-language",
+                                                      "baggage",
+                                                      "connection",
+                                                      "content-type",
+                                                      "cookie",
+                                                      "correlation-id",
+                                                      "expect",
+                                                      "forwarded",
+                                                      "from",
+                                                      "host",
+                                                      "if-none-match",
+                                                      "location",
+                                                      "origin",
+                                                      "range",
+                                                      "referer",
+                                                      "request-id",
+                                                      "sec-websocket-key",
+                                                      "traceparent",
+                                                      "tracestate",
+                                                      "upgrade",
+                                                      "user-agent",
+                                                      "via",
+                                                      "x-amzn-trace-id",
+                                                      "x-correlation-id",
+                                                      "x-real-ip",
+                                                      "x-request-id",
+                                                      "x-trace-id",
+                                                      "sec-websocket-protocol",
+                                                      "te"};
+
+constexpr std::array<std::string_view, 5> kReflectedFamilies{
+    "access-control-", "x-b3-", "x-forwarded-", "x-original-", "x-rewrite-"};
+
+}  // namespace
+
+std::string Place::str() const { return kind == Kind::basic ? "basic" : "header:" + name; }
+
+std::vector<Place> default_places() {
+  std::vector<Place> places;
+  for (const char* name :
+       {"authorization", "x-api-key", "api-key", "x-goog-api-key", "private-token"}) {
+    places.push_back({Place::Kind::header, name});
+  }
+  return places;
+}
+
+bool is_reflection_prone(std::string_view field_name) {
+  std::string name(field_name);
+  for (char& c : name) {
+    c = c == '_' ? '-' : to_lower(c);
+  }
+  const auto begins_name = [&](std::string_view family) { return name.starts_with(family); };
+  return std::find(kReflected.begin(), kReflected.end(), name) != kReflected.end() ||
+         std::any_of(kReflectedFamilies.begin(), kReflectedFamilies.end(), begins_name);
+}
+
+}  // namespace warder

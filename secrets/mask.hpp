@@ -1,0 +1,86 @@
+// Value → placeholder in what comes back: streaming, exact, holding back only bytes that are at
+// this moment a prefix of a match. docs/masking.md lists the encodings.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "secrets/matcher.hpp"
+#include "secrets/wiped.hpp"
+
+namespace warder {
+
+// What one session masks: for each secret its value and the encodings of it, and what stands
+// instead. Immutable, shared.
+class MaskSet {
+ public:
+  struct Entry {
+    std::string_view value;
+    std::string_view placeholder;
+    std::string name;
+  };
+  explicit MaskSet(const std::vector<Entry>& entries);
+  ~MaskSet();
+  MaskSet(const MaskSet&) = delete;
+  MaskSet& operator=(const MaskSet&) = delete;
+
+  bool empty() const;
+  // True when some replacement has another length than what it replaces: the body must be
+  // re-framed.
+  bool changes_length() const;
+  // Replaces in one whole text (a header value). Returns the number of replacements.
+  std::size_t mask(std::string& text) const;
+
+  struct Pattern {
+    std::string replacement;
+    std::uint32_t secret;       // index into names()
+    std::string_view encoding;  // "raw", "base64", "base64url", "hex", "percent", "json"
+  };
+  const std::vector<std::string>& names() const { return names_; }
+
+ private:
+  friend class Masker;
+  std::unique_ptr<Matcher> matcher_;
+  std::vector<Pattern> patterns_;
+  std::vector<std::string> names_;
+  bool changes_length_ = false;
+};
+
+// One body on its way back. Not shared.
+class Masker {
+ public:
+  explicit Masker(const MaskSet& set);  // borrowed: must outlive this
+  ~Masker();                            // what is held back is wiped
+  Masker(const Masker&) = delete;
+  Masker& operator=(const Masker&) = delete;
+
+  // Returns what may leave now: a view of `in` itself when nothing had to change (no copy), else of
+  // `scratch`, which is overwritten; `in` must not lie in it. Any split of the stream gives the
+  // same bytes in sum.
+  std::string_view feed(std::string_view in, std::string& scratch);
+  // The held-back rest at the end of the body.
+  std::string_view finish(std::string& scratch);
+  // How many bytes have come in and not left.
+  std::size_t held() const { return held_.size(); }
+
+  struct Count {
+    std::uint32_t secret;
+    std::string_view encoding;
+    std::uint64_t count;
+  };
+  const std::vector<Count>& counts() const { return counts_; }
+
+ private:
+  std::string_view pass(std::string_view in, StreamScanner::Input input, std::string& scratch);
+  void count(const MaskSet::Pattern& pattern);
+
+  const MaskSet& set_;
+  StreamScanner scanner_;
+  WipedBytes held_;
+  std::vector<Count> counts_;
+};
+
+}  // namespace warder

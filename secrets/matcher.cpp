@@ -1,0 +1,216 @@
+#include "secrets/matcher.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <tuple>
+
+#include "secrets/wiped.hpp"
+
+namespace warder {
+namespace {
+
+using Byte = std::uint8_t;
+
+constexpr std::size_t kMaxWindow =
+    64;  // bounds the bytes that are read twice at the end of each chunk
+constexpr std::size_t kMinWindow = 4;     // below, skipping costs more than it saves
+constexpr unsigned kShiftTableBits = 15;  // 32 KiB: stays in the first-level cache
+
+std::size_t hash3(const char* at) {
+  const auto byte = [&](int i) { return static_cast<std::uint32_t>(static_cast<Byte>(at[i])); };
+  const std::uint32_t gram = byte(0) | byte(1) << 8 | byte(2) << 16;
+  return gram * 0x9E3779B1U >> (32 - kShiftTableBits);
+}
+
+}  // namespace
+
+// Two machines. The automaton is a trie with failure links: exact, linear in the text whatever is
+// in it, and as large as the patterns (a full transition table for a 16 KiB value would be 40 MB
+// for every session). In front of it stands a shift table of 3-grams (Wu-Manber) that leaps over
+// text in which nothing can begin.
+struct Matcher::Tables {
+  struct Node {
+    std::uint32_t depth = 0;
+    std::uint32_t fail = 0;    // the longest proper suffix that is a node too
+    std::uint32_t hit = npos;  // the longest pattern that ends here
+    std::uint32_t live = 0;    // depth of the longest suffix (itself included) that has a way on
+    std::uint32_t first_edge = 0;
+    std::uint32_t edge_count = 0;
+  };
+  struct Edge {
+    Byte byte;
+    std::uint32_t to;
+  };
+  using Order = std::vector<std::uint32_t>;
+
+  explicit Tables(const std::vector<std::string>& patterns);
+  void build_trie(const std::vector<std::string>& patterns, const Order& sorted);
+  void link();
+  void build_shifts(const std::vector<std::string>& patterns);
+
+  std::uint32_t step(std::uint32_t state, Byte byte) const {
+    while (state != 0) {
+      const Node& node = nodes[state];
+      for (std::uint32_t i = node.first_edge; i < node.first_edge + node.edge_count; ++i) {
+        if (edges[i].byte == byte) return edges[i].to;
+      }
+      state = node.fail;
+    }
+    return root[byte];
+  }
+  // The first place at or after `at` where a pattern may begin; less than a window before the end
+  // at most.
+  std::size_t skip(std::string_view text, std::size_t at) const;
+
+  WipedVector<Node> nodes;
+  WipedVector<Edge> edges;
+  std::array<std::uint32_t, 256> root{};
+  std::vector<std::uint32_t> sizes;  // of the patterns
+  WipedVector<Byte> shifts;
+  std::size_t window = 0;  // 0: no skipping
+  std::size_t longest = 0;
+};
+
+Matcher::Tables::Tables(const std::vector<std::string>& patterns) {
+  Order sorted(patterns.size());
+  std::iota(sorted.begin(), sorted.end(), 0U);
+  std::sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return std::tie(patterns[a], a) < std::tie(patterns[b], b);
+  });
+  for (const std::string& pattern : patterns) {
+    sizes.push_back(static_cast<std::uint32_t>(pattern.size()));
+    longest = std::max(longest, pattern.size());
+  }
+  build_trie(patterns, sorted);
+  link();
+  build_shifts(patterns);
+}
+
+// A node is a range of the sorted patterns that agree in their first `depth` bytes; nodes are made
+// breadth first, so the edges of each lie together and every failure link points backwards.
+void Matcher::Tables::build_trie(const std::vector<std::string>& patterns, const Order& sorted) {
+  std::vector<std::pair<std::size_t, std::size_t>> ranges{{0, sorted.size()}};
+  nodes.emplace_back();
+  for (std::size_t state = 0; state < nodes.size(); ++state) {
+    auto [begin, end] = ranges[state];
+    const std::uint32_t depth = nodes[state].depth;
+    for (; begin < end && sizes[sorted[begin]] == depth; ++begin) {
+      if (depth != 0 && nodes[state].hit == npos) nodes[state].hit = sorted[begin];
+    }
+    nodes[state].first_edge = static_cast<std::uint32_t>(edges.size());
+    while (begin < end) {
+      const char byte = patterns[sorted[begin]][depth];
+      std::size_t next = begin;
+      while (next < end && patterns[sorted[next]][depth] == byte) ++next;
+      edges.push_back({static_cast<Byte>(byte), static_cast<std::uint32_t>(nodes.size())});
+      nodes.emplace_back().depth = depth + 1;
+      ranges.emplace_back(begin, next);
+      begin = next;
+    }
+    nodes[state].edge_count = static_cast<std::uint32_t>(edges.size()) - nodes[state].first_edge;
+  }
+}
+
+void Matcher::Tables::link() {
+  for (std::uint32_t i = 0; i < nodes[0].edge_count; ++i) root[edges[i].byte] = edges[i].to;
+  for (std::uint32_t state = 0; state < nodes.size(); ++state) {
+    Node& node = nodes[state];
+    const Node& suffix = nodes[node.fail];
+    if (node.hit == npos) node.hit = suffix.hit;
+    node.live = node.edge_count != 0 ? node.depth : suffix.live;
+    for (std::uint32_t i = node.first_edge; i < node.first_edge + node.edge_count; ++i) {
+      nodes[edges[i].to].fail = state == 0 ? 0 : step(node.fail, edges[i].byte);
+    }
+  }
+}
+
+void Matcher::Tables::build_shifts(const std::vector<std::string>& patterns) {
+  std::size_t shortest = kMaxWindow;
+  for (const std::string& pattern : patterns) shortest = std::min(shortest, pattern.size());
+  if (patterns.empty() || shortest < kMinWindow) return;
+  window = shortest;
+  shifts.assign(std::size_t{1} << kShiftTableBits, static_cast<Byte>(window - 2));
+  for (const std::string& pattern : patterns) {
+    for (std::size_t last = 2; last < window; ++last) {
+      Byte& shift = shifts[hash3(pattern.data() + last - 2)];
+      shift = std::min(shift, static_cast<Byte>(window - 1 - last));
+    }
+  }
+}
+
+std::size_t Matcher::Tables::skip(std::string_view text, std::size_t at) const {
+  if (window == 0) return at;
+  const char* const data = text.data();
+  const std::size_t size = text.size();
+  const Byte* const table = shifts.data();
+  std::size_t last = at + window - 1;
+  while (last < size) {
+    const Byte shift = table[hash3(data + last - 2)];
+    if (shift == 0) break;
+    last += shift;
+  }
+  return last - (window - 1);
+}
+
+Matcher::Matcher(const std::vector<std::string>& patterns)
+    : tables_(std::make_unique<const Tables>(patterns)) {}
+Matcher::~Matcher() = default;
+
+bool Matcher::empty() const { return tables_->sizes.empty(); }
+std::size_t Matcher::longest() const { return tables_->longest; }
+
+Matcher::Hit Matcher::find(std::string_view text, std::size_t from) const {
+  StreamScanner scanner(*this);
+  const auto hit = scanner.next(text.substr(from), StreamScanner::Input::last);
+  if (!hit) return {text.size(), text.size(), npos};
+  return {hit->begin + from, hit->end + from, hit->pattern};
+}
+
+std::optional<Matcher::Hit> StreamScanner::next(std::string_view text, Input input) {
+  const Matcher::Tables& tables = *matcher_->tables_;
+  if (matcher_->empty()) {
+    at_ = text.size();
+    return std::nullopt;
+  }
+  while (at_ < text.size()) {
+    if (state_ == 0) at_ = tables.skip(text, at_);
+    state_ = tables.step(state_, static_cast<Byte>(text[at_++]));
+    const Matcher::Tables::Node& node = tables.nodes[state_];
+    live_ = node.live;
+    if (node.hit != Matcher::npos) {
+      // Of the patterns that end here the longest begins first. It replaces one that began later,
+      // or that began at the same place and was shorter.
+      const std::size_t begin = at_ - tables.sizes[node.hit];
+      if (!pending_ || begin <= pending_->begin) pending_ = {begin, at_, node.hit};
+    }
+    if (pending_ && at_ - live_ > pending_->begin) return decide();
+  }
+  if (input == Input::last && pending_) return decide();
+  if (input == Input::last) live_ = 0;
+  return std::nullopt;
+}
+
+// What was read behind the hit is read again: hits do not overlap.
+std::optional<Matcher::Hit> StreamScanner::decide() {
+  const Matcher::Hit hit = *pending_;
+  pending_.reset();
+  at_ = hit.end;
+  state_ = 0;
+  live_ = 0;
+  return hit;
+}
+
+std::size_t StreamScanner::settled() const {
+  const std::size_t begun = at_ - live_;
+  return pending_ ? std::min(begun, pending_->begin) : begun;
+}
+
+void StreamScanner::drop(std::size_t n) {
+  at_ -= n;
+  if (!pending_) return;
+  pending_->begin -= n;
+  pending_->end -= n;
+}
+
+}  // namespace warder

@@ -1,0 +1,60 @@
+// What one session may use: each secret's value, this session's placeholder for it, and the grants;
+// with the automata made from them. Immutable; a snapshot is shared by every exchange that began
+// with it.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/random.hpp"
+#include "http/authority.hpp"
+#include "secrets/grant.hpp"
+#include "secrets/mask.hpp"
+#include "secrets/matcher.hpp"
+#include "secrets/secret_value.hpp"
+
+namespace warder {
+
+struct Credential {
+  std::string name;  // of the secret
+  unsigned version = 1;
+  std::shared_ptr<const SecretValue>
+      value;  // null: cannot be had; a request that needs it is refused
+  std::string placeholder;
+};
+
+class SessionSecrets {
+ public:
+  SessionSecrets(std::vector<Credential> credentials, std::vector<Grant> grants);
+  ~SessionSecrets();
+  SessionSecrets(const SessionSecrets&) = delete;
+  SessionSecrets& operator=(const SessionSecrets&) = delete;
+
+  const std::vector<Credential>& credentials() const { return credentials_; }
+  const std::vector<Grant>& grants() const { return grants_; }
+  const Credential* credential(std::string_view secret_name) const;
+  // The grants whose hosts match.
+  std::vector<const Grant*> grants_for(const HostName& host) const;
+  // Every placeholder, raw; pattern ids are indices into credentials().
+  const Matcher& placeholders() const { return *placeholders_; }
+  // Every value and its encodings.
+  const MaskSet& mask_set() const { return *mask_set_; }
+
+  // The placeholders of all other sessions; changes as they come and go, from any thread. Each
+  // exchange takes the table once. null: none are known.
+  void set_foreign(std::shared_ptr<const Matcher> placeholders);
+  std::shared_ptr<const Matcher> foreign() const;
+
+ private:
+  std::vector<Credential> credentials_;
+  std::vector<Grant> grants_;
+  std::unique_ptr<Matcher> placeholders_;
+  std::unique_ptr<MaskSet> mask_set_;
+  mutable std::mutex foreign_mutex_;
+  std::shared_ptr<const Matcher> foreign_;
+};
+
+}  // namespace warder

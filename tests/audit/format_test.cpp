@@ -1,0 +1,152 @@
+#include "audit/format.hpp"
+
+#include "tests/audit/support.hpp"
+
+using namespace warder;
+using namespace warder::audit;
+using namespace warder::audit::test;
+
+namespace {
+
+const Stamp kStamp{"2026-11-29T12:00:00.000000Z", 5'000'000'000};
+
+std::string line_of(const std::string& body) { return Chain().line(body, kStamp); }
+
+const std::string kBegin =
+    R"({"v":1,"seq":0,"time":"2026-11-29T12:00:00.000000Z","mono_ns":5000000000,)";
+const std::string kEnd = R"(,"prev":""})";
+
+}  // namespace
+
+TEST_CASE("golden: the line of every record type") {
+  SessionStart start{"s1",       "coding-agent",    "ab12", {"git", "clone"},
+                     {"github"}, "old.jsonl 3 AAA="};
+  CHECK(line_of(body_of(Record(start))) ==
+        kBegin +
+            R"("type":"session_start","session":"s1","policy":"coding-agent",)"
+            R"("policy_sha256":"ab12","command":["git","clone"],"secrets":["github"],)"
+            R"("previous":"old.jsonl 3 AAA=")" +
+            kEnd);
+  CHECK(line_of(body_of(Record(SessionEnd{"s1", -1, 7, 2}))) ==
+        kBegin + R"("type":"session_end","session":"s1","exit_code":-1,"exchanges":7,"refused":2)" +
+            kEnd);
+  CHECK(line_of(body_of(
+            Record(DnsQuery{"s1", "evil.test", "A", "NXDOMAIN", Reason::name_not_allowed}))) ==
+        kBegin +
+            R"("type":"dns","session":"s1","name":"evil.test","qtype":"A",)"
+            R"("answer":"NXDOMAIN","reason":"name_not_allowed")" +
+            kEnd);
+  CHECK(line_of(body_of(Record(intent(3)))) ==
+        kBegin +
+            R"("type":"intent","session":"s1","exchange":3,"ingress":"transparent",)"
+            R"("protocol":"http/1.1","method":"GET","authority":"https://api.test",)"
+            R"("path":"/v1/items","decision":"allow","reason":"none","rule":"items",)"
+            R"("where":"","uses":[{"name":"github","version":1,)"
+            R"("place":"header:authorization"}])" +
+            kEnd);
+  Receipt answered = receipt(3, 9);
+  answered.masked = {{"github", "body", "base64", 2}};
+  CHECK(line_of(body_of(Record(answered))) ==
+        kBegin +
+            R"("type":"receipt","session":"s1","exchange":3,"intent_seq":9,)"
+            R"("upstream":"127.0.0.1:8443","tls":"TLSv1.3 TLS_AES_256_GCM_SHA384",)"
+            R"("leaf_sha256":"","status":200,"bytes_up":0,"bytes_down":42,)"
+            R"("masked":[{"name":"github","place":"body","encoding":"base64","count":2}],)"
+            R"("reason":"none","side":"","connect_us":0,"first_byte_us":0,"total_us":1500)" +
+            kEnd);
+}
+
+TEST_CASE("golden: the log's own lines") {
+  CHECK(line_of(body_of(LogHeader{"warder/audit/gw1", "gw1", "k+1+x", ""})) ==
+        kBegin +
+            R"("type":"log","origin":"warder/audit/gw1","gateway":"gw1",)"
+            R"("software":"warder )" WARDER_VERSION R"(","first_seq":0,"tree_size":0,)"
+            R"("key":"k+1+x","previous":"")" +
+            kEnd);
+  CHECK(line_of(body_of(Resume{"gw2", true})) ==
+        kBegin + R"("type":"resume","gateway":"gw2","clean":true)" + kEnd);
+  CHECK(line_of(body_of(Repair{"a.jsonl.torn-1", 12, "ff00"})) ==
+        kBegin + R"("type":"repair","file":"a.jsonl.torn-1","torn_bytes":12,"torn_sha256":"ff00")" +
+            kEnd);
+  CHECK(line_of(close_body()) == kBegin + R"("type":"close")" + kEnd);
+}
+
+TEST_CASE("golden: a chain of three lines with its checkpoint") {
+  std::array<std::uint8_t, 32> seed{};
+  const SigningKey key(seed);
+  Chain chain;
+  std::string out;
+  chain.add(close_body(), kStamp, out);
+  chain.add(close_body(), kStamp, out);
+  const std::string root = to_base64(chain.tree().root());
+  chain.add_checkpoint(key, "warder/audit/gw1", out);
+  const auto lines = lines_of(out);
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[1] == R"({"v":1,"seq":1,"time":"2026-11-29T12:00:00.000000Z","mono_ns":5000000000,)"
+                    R"("type":"close","prev":")" +
+                        to_base64(leaf_hash(lines[0])) + R"("})");
+  CHECK(root == to_base64(node_hash(leaf_hash(lines[0]), leaf_hash(lines[1]))));
+  CHECK(lines[2].starts_with(
+      R"({"v":1,"seq":2,"time":"2026-11-29T12:00:00.000000Z","mono_ns":5000000000,)"
+      R"("type":"checkpoint","note":"warder/audit/gw1\n2\n)" +
+      root + R"(\n\n— warder-audit )"));
+  // Ed25519 is deterministic: the same key and lines make the same bytes everywhere.
+  CHECK(to_base64(leaf_hash(lines[2])) == "TdAPfM8+NEza941GkN6KR/ClZiyNximWTFkR981ctkk=");
+  CHECK(chain.size() == 3);
+}
+
+TEST_CASE("BR-133 no record outgrows what is set aside for it") {
+  const std::string huge = "\x01" + std::string(70'000, '"') + "\xff\u2028";
+  const std::vector<std::string> many(200, huge);
+  constexpr std::uint64_t kMost = UINT64_MAX;
+  SessionStart start{huge, huge, huge, many, many, huge};
+  Intent wanted{huge, kMost, huge,
+                huge, huge,  huge,
+                huge, huge,  Reason::upstream_resolve_failed,
+                huge, huge,  std::vector<SecretUsed>(500, {huge, UINT32_MAX, huge})};
+  Receipt answered{huge,
+                   kMost,
+                   kMost,
+                   huge,
+                   huge,
+                   huge,
+                   INT32_MIN,
+                   kMost,
+                   kMost,
+                   std::vector<SecretMasked>(500, {huge, huge, huge, kMost}),
+                   Reason::upstream_resolve_failed,
+                   huge,
+                   std::chrono::microseconds::min(),
+                   std::chrono::microseconds::min(),
+                   std::chrono::microseconds::min()};
+  Chain chain;
+  std::string ignored;
+  chain.add(close_body(), kStamp, ignored);
+  const Stamp late{"2026-11-29T12:00:00.000000Z", kMost};
+  const auto size = [&](const std::string& body) { return chain.line(body, late).size() + 20; };
+  CHECK(size(body_of(Record(start))) < kMaxRecordBytes);
+  CHECK(size(body_of(Record(SessionEnd{huge, INT32_MIN, kMost, kMost}))) < kMaxRecordBytes);
+  CHECK(size(body_of(Record(DnsQuery{huge, huge, huge, huge, Reason::none}))) < kMaxRecordBytes);
+  CHECK(size(body_of(Record(wanted))) < kMaxRecordBytes);
+  CHECK(size(body_of(Record(answered))) < kMaxReceiptBytes);
+  CHECK(size(body_of(LogHeader{huge, huge, huge, huge})) < kMaxRecordBytes);
+  CHECK(size(body_of(Repair{huge, kMost, huge})) < kMaxRecordBytes);
+  for (const std::string& body :
+       {body_of(Record(start)), body_of(Record(wanted)), body_of(Record(answered))}) {
+    CHECK(ParsedLine::parse(chain.line(body, late)));
+  }
+}
+
+TEST_CASE("a line that is not one of ours is not read as one") {
+  const std::string good = line_of(close_body());
+  REQUIRE(ParsedLine::parse(good));
+  for (const std::string& bad :
+       {std::string(), std::string("{}"), std::string("[1]"), std::string("null"), good + "x",
+        good.substr(1), std::string(5000, '['), std::string(R"({"v":2,"seq":0})"),
+        std::string(R"({"v":1,"seq":-1,"time":"t","mono_ns":1,"type":"close","prev":""})"),
+        std::string(R"({"v":1,"seq":0.5,"time":"t","mono_ns":1,"type":"close","prev":""})"),
+        std::string(R"({"v":1,"seq":0,"time":"t","mono_ns":1,"type":"close","prev":"AA=="})")}) {
+    CAPTURE(bad);
+    CHECK_FALSE(ParsedLine::parse(bad));
+  }
+}

@@ -1,0 +1,354 @@
+// Every bad configuration has one error: its place, the entry in quotes, and what to write instead.
+#include <string>
+#include <vector>
+
+#include "config/load.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace warder;
+
+namespace {
+
+struct Bad {
+  std::string yaml;
+  std::string error;
+};
+
+void check(const std::vector<Bad>& table) {
+  for (const Bad& bad : table) {
+    CAPTURE(bad.yaml);
+    std::string error = "it loads";
+    try {
+      (void)parse_config(bad.yaml, "w.yaml");
+    } catch (const ConfigError& thrown) {
+      error = thrown.what();
+    }
+    CHECK(error == bad.error);
+    // Where a value was pasted in place of a name, nobody gets to read it in a log.
+    CHECK(error.find("theValueItself") == std::string::npos);
+  }
+}
+
+// The entry goes below `rules:`, at 5:9.
+std::string with_rule(const std::string& rule) {
+  return "version: 1\npolicies:\n  t:\n    rules:\n      - " + rule + "\n";
+}
+// The entry goes into a rule that is right without it, at 5:42.
+std::string in_rule(const std::string& more) {
+  return with_rule("{hosts: [a.test], action: allow, " + more + "}");
+}
+// The entry goes below `secrets:`, at 3:3.
+std::string with_secret(const std::string& secret) { return "version: 1\nsecrets:\n  " + secret; }
+// The entry goes below `grants:`, at 7:9.
+std::string with_grant(const std::string& grant) {
+  return with_secret("tok: {source: {env: T}}\npolicies:\n  t:\n    grants:\n      - " + grant +
+                     "\n");
+}
+// The entry goes below `gateway:`, at 3:3.
+std::string with_gateway(const std::string& entry) { return "version: 1\ngateway:\n  " + entry; }
+
+}  // namespace
+
+TEST_CASE("bad config: the file as a whole") {
+  check({
+      {"", R"(w.yaml:1:1: the file is empty, which would allow nothing: begin with "version: 1")"},
+      {"# nothing\n",
+       R"(w.yaml:1:1: the file is empty, which would allow nothing: begin with "version: 1")"},
+      {"---\n",
+       R"(w.yaml:1:1: the file is empty, which would allow nothing: begin with "version: 1")"},
+      {"version: 1\n---\nversion: 1\n",
+       "w.yaml:2:1: a second YAML document begins here: a configuration is one document"},
+      {"[]\n",
+       R"(w.yaml:1:1: the configuration must be a map that begins with "version: 1", not a list)"},
+      {"allow everything\n",
+       R"(w.yaml:1:1: the configuration must be a map that begins with "version: 1", not "allow everything")"},
+      {"policies: {}\n", R"(w.yaml:1:1: 'version' is missing: begin with "version: 1")"},
+      {"version: 2\n", R"(w.yaml:1:10: version "2" is not known: write version: 1)"},
+      {"version: \"1\"\n", R"(w.yaml:1:10: version "1" is not known: write version: 1)"},
+      {"version:\n", "w.yaml:1:1: 'version' has no value: give it one, or remove the key"},
+      {"version: 1\nversion: 1\n",
+       R"(w.yaml:2:1: key "version" stands twice in this map (first in line 1): remove one)"},
+      {"version: 1\npolices: {}\n",
+       "w.yaml:2:1: unknown key 'polices' in the configuration: did you mean 'policies'?"},
+      {"version: 1\nzzzzzzz: {}\n",
+       "w.yaml:2:1: unknown key 'zzzzzzz' in the configuration: known are version, secrets, "
+       "policies, gateway"},
+      {"version: 1\ninclude: [x]\n",
+       "w.yaml:2:1: key 'include' in the configuration is not there yet: remove it"},
+      {"version: 1\n	policies: {}\n",
+       "w.yaml:2:1: not YAML: illegal tab when looking for indentation"},
+      {"version: 1\npolicies: {t: {rules: [}}\n", "w.yaml:2:24: not YAML: illegal flow end"},
+      {"version: 1\nbase: &b {x: 1}\n",
+       R"(w.yaml:2:7: a YAML anchor ("&") stands here, which is not supported: write the text out where it is used)"},
+      {"version: 1\npolicies: {t: {rules: [{hosts: [*.a.test], action: allow}]}}\n",
+       R"(w.yaml:2:33: a word begins with "*", which is an alias to YAML and not supported: put it in quotes, as in "*.example.com")"},
+      {"version: 1\npolicies: {t: {<<: {rules: []}}}\n",
+       R"(w.yaml:2:16: the YAML merge key "<<" is not supported: write the keys out)"},
+      {"version: !!int 1\n",
+       R"(w.yaml:1:10: a YAML tag "tag:yaml.org,2002:int" stands here, which is not supported)"},
+      {"version: 1\n? [a]\n: b\n", "w.yaml:2:3: a key must be a word: not a list, a map or null"},
+      {"version: 1\n}\n", "w.yaml:2:1: not YAML: illegal flow end"},
+  });
+}
+
+TEST_CASE("bad config: policies") {
+  check({
+      {"version: 1\npolicies:\n",
+       "w.yaml:2:1: 'policies' has no value: give it one, or remove the key"},
+      {"version: 1\npolicies: [t]\n",
+       "w.yaml:2:11: 'policies' must be a map (key: value), not a list"},
+      {"version: 1\npolicies: {a b: {}}\n",
+       R"(w.yaml:2:12: policy name "a b" may have letters, digits, '-' and '_' only, up to 64)"},
+      {"version: 1\npolicies: {t: [x]}\n",
+       "w.yaml:2:15: policy 't' must be a map with rules and grants, not a list"},
+      {"version: 1\npolicies: {t: }\n",
+       "w.yaml:2:12: policy 't' must be a map with rules and grants, not empty"},
+      {"version: 1\npolicies: {t: {rule: []}}\n",
+       "w.yaml:2:16: unknown key 'rule' in a policy: did you mean 'rules'?"},
+      {"version: 1\npolicies: {t: {limits: {upload: 1GiB}}}\n",
+       "w.yaml:2:16: key 'limits' in a policy is not there yet: remove it"},
+      {"version: 1\npolicies: {t: {include: [preset/npm]}}\n",
+       "w.yaml:2:16: key 'include' in a policy is not there yet: remove it"},
+      {"version: 1\npolicies: {t: {rules: {}}}\n",
+       "w.yaml:2:23: 'rules' must be a list, not a map"},
+      {"version: 1\npolicies: {t: {rules: }}\n",
+       "w.yaml:2:16: 'rules' has no value: give it one, or remove the key"},
+      {"version: 1\npolicies: {t: {rules: [api.test]}}\n",
+       R"(w.yaml:2:24: a rule must be a map such as {hosts: [api.example.com], action: allow}, not "api.test")"},
+      {"version: 1\npolicies: {t: {grants: x}}\n",
+       R"(w.yaml:2:24: 'grants' must be a list, not "x")"},
+  });
+}
+
+TEST_CASE("bad config: rules") {
+  check({
+      {with_rule("{hostz: [a.test], action: allow}"),
+       "w.yaml:5:10: unknown key 'hostz' in a rule: did you mean 'hosts'?"},
+      {with_rule("{host: a.test, action: allow}"),
+       "w.yaml:5:10: unknown key 'host' in a rule: did you mean 'hosts'?"},
+      {with_rule("{action: allow}"), "w.yaml:5:9: a rule has no 'hosts': add it"},
+      {with_rule("{hosts: a.test, action: allow}"),
+       R"(w.yaml:5:17: 'hosts' must be a list, not "a.test": write hosts: [a.test])"},
+      {with_rule("{hosts: [], action: allow}"),
+       "w.yaml:5:17: 'hosts' is an empty list: name at least one, or remove the key"},
+      {with_rule("{hosts: , action: allow}"),
+       "w.yaml:5:10: 'hosts' has no value: give it one, or remove the key"},
+      {with_rule("{hosts: [[a.test]], action: allow}"),
+       "w.yaml:5:18: 'hosts' must be text, not a list"},
+      {with_rule("{hosts: [a.test]}"), "w.yaml:5:9: a rule has no 'action': add it"},
+      {with_rule("{hosts: [a.test], action: permit}"),
+       R"(w.yaml:5:35: unknown action "permit": known are allow, deny)"},
+      {with_rule("{hosts: [a.test], action: Allow}"),
+       R"(w.yaml:5:35: unknown action "Allow": did you mean 'allow'?)"},
+      {with_rule("{hosts: [a.test], action: tcp}"),
+       "w.yaml:5:35: action 'tcp' is not there yet: use allow or deny"},
+      {with_rule("{hosts: [a.test], action: tunnel}"),
+       "w.yaml:5:35: action 'tunnel' is not there yet: use allow or deny"},
+      {with_rule("{hosts: [a.test], action: ask}"),
+       "w.yaml:5:35: action 'ask' is not there yet: use allow or deny"},
+      {with_rule(R"({hosts: ["*"], action: allow})"),
+       R"(w.yaml:5:18: hosts: "*" would mean every host: name the hosts, or write "*.example.com" for all below one)"},
+      {with_rule(R"({hosts: ["https://a.test/"], action: allow})"),
+       R"(w.yaml:5:18: hosts: "https://a.test/" has a scheme, which a host does not have: write a.test instead)"},
+      {with_rule(R"({hosts: ["a.test:443"], action: allow})"),
+       R"(w.yaml:5:18: hosts: "a.test:443" has a port, which a host does not have: write a.test and ports: [443] instead)"},
+      {with_rule("{hosts: [10.0.0.0/8], action: allow}"),
+       R"(w.yaml:5:18: hosts: "10.0.0.0/8" is an address range, which is not there yet: write each address)"},
+      {with_rule(R"({hosts: [""], action: allow})"),
+       R"(w.yaml:5:18: hosts: "" is no host: write a name such as "api.example.com")"},
+      {with_rule("{hosts: [a.test, A.TEST.], action: allow}"),
+       R"(w.yaml:5:26: "A.TEST." stands twice in this list: remove one)"},
+      {in_rule("port: 443"), "w.yaml:5:42: unknown key 'port' in a rule: did you mean 'ports'?"},
+      {in_rule("ports: 443"),
+       R"(w.yaml:5:49: 'ports' must be a list, not "443": write ports: [443])"},
+      {in_rule(R"(ports: ["443"])"),
+       R"(w.yaml:5:50: port "443" is text: write 443 without quotes)"},
+      {in_rule("ports: [70000]"),
+       R"(w.yaml:5:50: port "70000" is out of range: a port is a number from 1 to 65535)"},
+      {in_rule("ports: [0]"),
+       R"(w.yaml:5:50: port "0" is out of range: a port is a number from 1 to 65535)"},
+      {in_rule("ports: [-1]"), R"(w.yaml:5:50: port "-1" is not a number from 1 to 65535)"},
+      {in_rule("ports: [9000-9100]"),
+       R"(w.yaml:5:50: port "9000-9100" is a range, which is not there yet: list each port)"},
+      {in_rule("ports: [0443]"), R"(w.yaml:5:50: port "0443" has a leading zero: write 443)"},
+      {in_rule("ports: [https]"), R"(w.yaml:5:50: port "https" is not a number from 1 to 65535)"},
+      {in_rule("ports: [443, 443]"), R"(w.yaml:5:55: "443" stands twice in this list: remove one)"},
+      {in_rule("ports: [99999999999999999999]"),
+       R"(w.yaml:5:50: port "99999999999999999999" is out of range: a port is a number from 1 to 65535)"},
+      {in_rule("ports: [{a: 1}]"), "w.yaml:5:50: 'ports' must hold numbers, not a map"},
+      {in_rule("methods: [get]"),
+       R"(w.yaml:5:52: method "get" is not in upper case, and methods are case-sensitive: write GET)"},
+      {in_rule("methods: GET"),
+       R"(w.yaml:5:51: 'methods' must be a list, not "GET": write methods: [GET])"},
+      {in_rule(R"(methods: ["*"])"), R"(w.yaml:5:52: method "*": leave 'methods' out to mean any)"},
+      {in_rule(R"(methods: ["G T"])"),
+       R"(w.yaml:5:52: method "G T" is not a method: write a word such as GET)"},
+      {in_rule("methods: [TRACE]"),
+       R"(w.yaml:5:9: rule 'rule-1' allows method "TRACE", which is always refused: remove it)"},
+      {in_rule("methods: []"),
+       "w.yaml:5:51: 'methods' is an empty list: name at least one, or remove the key"},
+      {in_rule(R"(paths: ["repos/**"])"),
+       R"(w.yaml:5:50: paths: "repos/**" does not begin with a slash: write "/repos/**")"},
+      {in_rule(R"(paths: ["/a?b"])"),
+       R"(w.yaml:5:50: paths: "/a?b" has a query or fragment, which paths are matched without: write "/a")"},
+      {in_rule("paths: /**"),
+       R"(w.yaml:5:49: 'paths' must be a list, not "/**": write paths: [/**])"},
+      {in_rule("allow_private: yes"),
+       R"(w.yaml:5:57: 'allow_private' must be true or false, not "yes")"},
+      {with_rule("{hosts: [a.test], action: deny, allow_private: true}"),
+       "w.yaml:5:9: rule 'rule-1' is a deny with allow_private, which contradict: remove "
+       "allow_private"},
+      {in_rule("addresses: [10.0.0.0/8]"),
+       "w.yaml:5:42: key 'addresses' in a rule is not there yet: remove it"},
+      {in_rule("query: {a: b}"), "w.yaml:5:42: key 'query' in a rule is not there yet: remove it"},
+      {in_rule(R"(name: "a b")"),
+       R"(w.yaml:5:48: rule name "a b" may have letters, digits, '.', '-' and '_' only, up to 64)"},
+      {in_rule("name: x}\n      - {hosts: [b.test], action: deny, name: x"),
+       "w.yaml:6:9: rule 'x' stands twice in this policy (first at w.yaml:5): give one another "
+       "name"},
+      {in_rule("hosts: [b.test]"),
+       R"(w.yaml:5:42: key "hosts" stands twice in this map (first in line 5): remove one)"},
+  });
+}
+
+TEST_CASE("bad config: secrets, whose values are never quoted") {
+  check({
+      {with_secret("tok: ghp_theValueItself\n"),
+       "w.yaml:3:8: secret 'tok' must be a map such as {source: {env: NAME}}, never the value "
+       "itself"},
+      {with_secret("tok: {}\n"),
+       "w.yaml:3:3: secret 'tok' has no 'source': add source: {env: NAME}"},
+      {with_secret("tok: {source: ghp_theValueItself}\n"),
+       "w.yaml:3:17: source of secret 'tok' must be {env: NAME} or {file: PATH}, never the value "
+       "itself"},
+      {with_secret("tok: {source: {}}\n"),
+       "w.yaml:3:17: source of secret 'tok' is empty: write exactly one of {env: NAME} and {file: "
+       "PATH}"},
+      {with_secret("tok: {source: {env: A, file: b}}\n"),
+       "w.yaml:3:17: source of secret 'tok' has both env and file: write exactly one of {env: "
+       "NAME} and {file: PATH}"},
+      {with_secret("tok: {source: {enb: A}}\n"),
+       "w.yaml:3:18: source of secret 'tok' has an unknown key: did you mean 'env'?"},
+      {with_secret("tok: {source: {ghp_theValueItself: A}}\n"),
+       "w.yaml:3:18: source of secret 'tok' has an unknown key: write {env: NAME} or {file: PATH}, "
+       "never the value itself"},
+      {with_secret("tok: {source: {env: ghp-theValueItself}}\n"),
+       "w.yaml:3:23: source of secret 'tok': 'env' is not the name of an environment variable: "
+       "write a name such as GITHUB_TOKEN, never the value itself"},
+      {with_secret("tok: {source: {env: [ghp_theValueItself]}}\n"),
+       "w.yaml:3:23: source of secret 'tok': 'env' is not the name of an environment variable: "
+       "write a name such as GITHUB_TOKEN, never the value itself"},
+      {with_secret("tok: {source: {exec: [pass, x]}}\n"),
+       "w.yaml:3:18: source of secret 'tok': 'exec' is not there yet: use env or file"},
+      {with_secret("tok: {source: {store: x}}\n"),
+       "w.yaml:3:18: source of secret 'tok': 'store' is not there yet: use env or file"},
+      {with_secret("tok: {source: {file: secret.txt}}\n"),
+       "w.yaml:3:3: secret 'tok' comes from a file and has no placeholder: add placeholder: {env: "
+       "NAME}"},
+      {with_secret("tok: {source: {file: ~/secret.txt}, placeholder: {env: A}}\n"),
+       R"(w.yaml:3:24: source of secret 'tok': 'file' must be a whole path ("~" is not expanded))"},
+      {with_secret("tok: {source: {env: T}, placeholder: A}\n"),
+       "w.yaml:3:40: placeholder of secret 'tok' must be {env: NAME}"},
+      {with_secret("tok: {source: {env: T}, placeholder: {env: A-B}}\n"),
+       R"(w.yaml:3:46: placeholder of secret 'tok': "A-B" is not the name of an environment variable: write a name such as API_TOKEN)"},
+      {with_secret("tok: {source: {env: T}, placeholder: {shape: x}}\n"),
+       "w.yaml:3:41: unknown key 'shape' in a placeholder: known are env"},
+      {with_secret("a: {source: {env: T}}\n  b: {source: {file: x}, placeholder: {env: T}}\n"),
+       "w.yaml:4:3: secrets 'a' and 'b' have the same placeholder variable T: give one another "
+       "with placeholder: {env: NAME}"},
+      {with_secret("tok: {source: {env: PATH}}\n"),
+       "w.yaml:3:3: secret 'tok' would replace the sandbox's own variable PATH: choose another "
+       "with placeholder: {env: NAME}"},
+      {with_secret("a b: {source: {env: T}}\n"),
+       R"(w.yaml:3:3: secret name "a b" may have letters, digits, '-' and '_' only, up to 64)"},
+      {with_secret("tok: {sorce: {env: T}}\n"),
+       "w.yaml:3:9: unknown key 'sorce' in a secret: did you mean 'source'?"},
+  });
+}
+
+TEST_CASE("bad config: grants") {
+  check({
+      {with_grant("{secret: tokk, hosts: [a.test]}"),
+       R"(w.yaml:7:18: unknown secret "tokk" in a grant: did you mean 'tok'?)"},
+      {with_grant("{secret: other-name, hosts: [a.test]}"),
+       R"(w.yaml:7:18: unknown secret "other-name" in a grant: known are tok)"},
+      {"version: 1\npolicies: {t: {grants: [{secret: x, hosts: [a.test]}]}}\n",
+       R"(w.yaml:2:34: unknown secret "x" in a grant: name it under 'secrets' first)"},
+      {with_grant("{hosts: [a.test]}"), "w.yaml:7:9: a grant has no 'secret': add it"},
+      {with_grant("{secret: tok}"), "w.yaml:7:9: a grant has no 'hosts': add it"},
+      {with_grant(R"({secret: tok, hosts: ["*"]})"),
+       R"(w.yaml:7:31: hosts: "*" would mean every host: name the hosts, or write "*.example.com" for all below one)"},
+      {with_grant("{secret: tok, hosts: [a.test], at: []}"),
+       "w.yaml:7:44: 'at' is an empty list: name at least one, or remove the key"},
+      {with_grant("{secret: tok, hosts: [a.test], at: basic}"),
+       R"(w.yaml:7:44: 'at' must be a list, not "basic": write at: [basic])"},
+      {with_grant("{secret: tok, hosts: [a.test], at: [x-api-key]}"),
+       R"(w.yaml:7:45: place "x-api-key" is not one: write header:x-api-key or basic)"},
+      {with_grant(R"({secret: tok, hosts: [a.test], at: ["header:"]})"),
+       R"(w.yaml:7:45: place "header:" names no header field: write header:NAME, such as header:x-api-key)"},
+      {with_grant(R"({secret: tok, hosts: [a.test], at: ["header:Cookie"]})"),
+       R"(w.yaml:7:45: place "header:Cookie" is a field that servers send back or log, so a secret must never stand there: use header:authorization or the API's own field)"},
+      {with_grant(R"({secret: tok, hosts: [a.test], at: ["header:Proxy-Authorization"]})"),
+       R"(w.yaml:7:45: place "header:Proxy-Authorization" is a field between Warder and its peers, which holds no secret of an API: use header:authorization or the API's own field)"},
+      {with_grant(R"({secret: tok, hosts: [a.test], at: ["query:key"]})"),
+       R"(w.yaml:7:45: place "query:key" is not there yet: use header:NAME or basic)"},
+      {with_grant("{secret: tok, hosts: [a.test], at: [path]}"),
+       R"(w.yaml:7:45: place "path" is not there yet: use header:NAME or basic)"},
+      {with_grant(R"({secret: tok, hosts: [a.test], at: ["body:json:/x"]})"),
+       R"(w.yaml:7:45: place "body:json:/x" is not there yet: use header:NAME or basic)"},
+      {with_grant("{secret: tok, hosts: [a.test], at: [ws]}"),
+       R"(w.yaml:7:45: place "ws" is not there yet: use header:NAME or basic)"},
+      {with_grant("{secret: tok, hosts: [a.test], at: [basic, basic]}"),
+       R"(w.yaml:7:52: "basic" stands twice in this list: remove one)"},
+      {with_grant("{secret: tok, hosts: [a.test], foreign: pass}"),
+       "w.yaml:7:40: key 'foreign' in a grant is not there yet: remove it"},
+      {with_grant("{secret: tok, hosts: [a.test], place: [basic]}"),
+       "w.yaml:7:40: unknown key 'place' in a grant: known are secret, hosts, at"},
+      {with_grant("tok"),
+       R"(w.yaml:7:9: a grant must be a map such as {secret: NAME, hosts: [api.example.com]}, not "tok")"},
+  });
+}
+
+TEST_CASE("bad config: the gateway") {
+  check({
+      {with_gateway("listen: 8080\n"),
+       "w.yaml:3:3: key 'listen' in gateway is not there yet: remove it"},
+      {with_gateway("audits: {file: x}\n"),
+       "w.yaml:3:3: unknown key 'audits' in gateway: did you mean 'audit'?"},
+      {with_gateway("audit: x.jsonl\n"),
+       R"(w.yaml:3:10: 'audit' must be a map (key: value), not "x.jsonl")"},
+      {with_gateway("audit: {}\n"), "w.yaml:3:10: audit has no 'file': add it"},
+      {with_gateway("audit: {file: audit/}\n"),
+       R"(w.yaml:3:17: 'file' is "audit/": name a file, such as audit/audit.jsonl)"},
+      {with_gateway("audit: {file: ~/a.jsonl}\n"),
+       R"(w.yaml:3:17: 'file' is "~/a.jsonl": "~" is not expanded, so write the whole path)"},
+      {with_gateway("upstream: {ca: x.pem}\n"),
+       R"(w.yaml:3:18: 'ca' must be a list, not "x.pem": write ca: [x.pem])"},
+      {with_gateway("upstream: {ca: [\"a\\eb\"]}\n"),
+       R"(w.yaml:3:19: 'ca' is "a\x1bb": a control character stands in it)"},
+      {with_gateway("upstream: {connect_to: [x]}\n"),
+       "w.yaml:3:26: 'connect_to' must be a map (key: value), not a list"},
+      {with_gateway("upstream: {connect_to: {a.test: \"127.0.0.1:1\"}}\n"),
+       R"(w.yaml:3:27: connect_to: "a.test" is not a host and port (it has no port): write a pair such as "api.example.com:443")"},
+      {with_gateway("upstream: {connect_to: {\"*.test:443\": \"127.0.0.1:1\"}}\n"),
+       R"(w.yaml:3:27: connect_to: "*.test:443" is not a host and port (a character that no host name has): write a pair such as "api.example.com:443")"},
+      {with_gateway("upstream: {connect_to: {\"a.test:443\": \"localhost:1\"}}\n"),
+       R"(w.yaml:3:41: connect_to: "localhost:1" is a name: write an address and port such as "127.0.0.1:8443")"},
+      {with_gateway("upstream: {connect_to: {\"a.test:443\": 127.0.0.1}}\n"),
+       R"(w.yaml:3:41: connect_to: "127.0.0.1" is not a host and port (it has no port): write an address and port such as "127.0.0.1:8443")"},
+      {with_gateway("upstream: {connect_to: {\"a.test:443\": \"127.0.0.1:70000\"}}\n"),
+       R"(w.yaml:3:41: connect_to: "127.0.0.1:70000" is not a host and port (the port is not a number from 1 to 65535): write an address and port such as "127.0.0.1:8443")"},
+      {with_gateway("upstream: {connect_to: {\"a.test:443\": \"127.0.0.1:1\", \"A.TEST.:443\": "
+                    "\"127.0.0.1:2\"}}\n"),
+       R"(w.yaml:3:56: connect_to: "A.TEST.:443" stands twice: remove one)"},
+      {with_gateway("upstream: {connect_timeout: 10}\n"),
+       R"(w.yaml:3:31: 'connect_timeout' is "10": write a time with its unit, from 1ms to 1440m, such as 500ms, 10s or 5m)"},
+      {with_gateway("upstream: {idle_timeout: 0s}\n"),
+       R"(w.yaml:3:28: 'idle_timeout' is "0s": write a time with its unit, from 1ms to 1440m, such as 500ms, 10s or 5m)"},
+      {with_gateway("upstream: {response_timeout: 99999999999s}\n"),
+       R"(w.yaml:3:32: 'response_timeout' is "99999999999s": write a time with its unit, from 1ms to 1440m, such as 500ms, 10s or 5m)"},
+      {with_gateway("upstream: {proxy: x}\n"),
+       "w.yaml:3:14: unknown key 'proxy' in upstream: known are ca, connect_to, connect_timeout, "
+       "response_timeout, idle_timeout"},
+  });
+}

@@ -1,0 +1,17 @@
+# llhttp: Debian 13's libllhttp-dev where there is one, else the C sources of Debian 12's node-llhttp.
+find_path(LLHTTP_INCLUDE_DIR llhttp.h PATHS /usr/share/include/llhttp /usr/include)
+find_library(LLHTTP_LIBRARY llhttp)
+file(GLOB LLHTTP_SOURCES /usr/share/llhttp/*.c /usr/share/llhttp/src/*.c)
+include(FindPackageHandleStandardArgs)
+if(LLHTTP_LIBRARY)
+  find_package_handle_standard_args(Llhttp REQUIRED_VARS LLHTTP_LIBRARY LLHTTP_INCLUDE_DIR)
+  add_library(Llhttp::llhttp UNKNOWN IMPORTED)
+  set_target_properties(Llhttp::llhttp PROPERTIES IMPORTED_LOCATION ${LLHTTP_LIBRARY}
+    INTERFACE_INCLUDE_DIRECTORIES ${LLHTTP_INCLUDE_DIR})
+else()
+  find_package_handle_standard_args(Llhttp REQUIRED_VARS LLHTTP_SOURCES LLHTTP_INCLUDE_DIR)
+  add_library(llhttp STATIC ${LLHTTP_SOURCES})
+  target_include_directories(llhttp SYSTEM PUBLIC ${LLHTTP_INCLUDE_DIR})
+  target_compile_options(llhttp PRIVATE -w)
+  add_library(Llhttp::llhttp ALIAS llhttp)
+endif()
