@@ -138,7 +138,7 @@ class Bench:
             cmd = ["/bin/sh", "-c", cmd]
         named = ["--config", str(self.ws / config)] if config else []
         chosen = ["--policy", policy] if policy else []
-        return self.as_user([self.warder, "run", *named, *chosen, *args, "--", *cmd])
+        return self.as_user([self.warder, "run", *named, *chosen, *map(str, args), "--", *cmd])
 
     def run(self, cmd, *, policy="t", args=(), env=None, stdin=b"", timeout=30, config="t.yaml",
             creates=(), verify=True):
