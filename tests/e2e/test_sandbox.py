@@ -2,6 +2,7 @@
 
 import os
 import socket
+import subprocess
 
 import pytest
 
@@ -47,16 +48,17 @@ def seen(path):
         return sorted(os.listdir(path)) if os.path.isdir(path) else open(path).read(20)
     except OSError as error:
         return error.__class__.__name__
-show(**{p: seen(p) for p in ("/root", "/run", "/srv", "/mnt", "/media", "/var", "/etc/shadow", "/tmp",
+show(**{p: seen(p) for p in ("/root", "/srv", "/mnt", "/media", "/etc/shadow", "/run/docker.sock",
                              "/var/run/docker.sock", "/etc/ssh/ssh_host_ed25519_key",
-                             os.environ["HOME"], arguments()[0], arguments()[1])},
+                             *arguments())},
      passwd=os.path.exists("/etc/passwd"), usr=os.path.isdir("/usr/bin"),
      user_home=os.environ["HOME"])
 """, bench.home, bench.state)
     view, = done.lines
     empty = ([], "FileNotFoundError", "PermissionError")
-    for path in ("/root", "/srv", "/mnt", "/media", "/etc/shadow", "/var/run/docker.sock",
-                 "/etc/ssh/ssh_host_ed25519_key", str(bench.home), str(bench.state)):
+    for path in ("/root", "/srv", "/mnt", "/media", "/etc/shadow", "/run/docker.sock",
+                 "/var/run/docker.sock", "/etc/ssh/ssh_host_ed25519_key", str(bench.home),
+                 str(bench.state)):
         assert view[path] in empty, (path, view[path])
     assert view["user_home"] != str(bench.home) and view["passwd"] and view["usr"], view
 
@@ -83,7 +85,7 @@ show(**{d: writes(d) for d in (os.getcwd(), os.environ["HOME"], "/tmp", "/", "/u
 
 @both_users
 def test_doors_of_the_kernel_are_shut(bench, echo):
-    """AF_VSOCK and io_uring are not held by a network namespace; the rest would widen the attack."""
+    """AF_VSOCK and io_uring are not held by a network namespace; the rest widens the attack."""
     done = bench.python("""
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
@@ -101,13 +103,27 @@ buffer = ctypes.create_string_buffer(256)
 show(vsock=family(40), packet=attempt(lambda: socket.socket(17, 3, 3).close() or "open"),
      raw=attempt(lambda: socket.socket(2, 3, 1).close() or "open"),
      uring=call(425, 8, buffer), userns=call(272, 0x10000000), mount=call(165, 0, 0, 0, 0, 0),
-     setns=call(308, -1, 0x40000000), bpf=call(321, 0, buffer, 64), ptrace=call(101, 16, 1, 0, 0),
+     setns=call(308, -1, 0x40000000), bpf=call(321, 0, buffer, 64),
      reopen=attempt(lambda: open("/proc/1/environ", "rb").read().decode()))
 """)
     doors, = done.lines
     still_open = {name: how for name, how in doors.items() if how == "open"}
     assert not still_open, doors
     assert "REAL_TOKEN" not in doors["reopen"]
+
+
+@both_users
+def test_no_descriptor_is_inherited(bench, echo):
+    """Neither one of warder's own (a control socket, a listener) nor one of the user's shell."""
+    bench.config()
+    bench.own()
+    with open("/etc/hostname") as extra:
+        done = subprocess.run(bench.argv("ls -l /proc/self/fd"), cwd=bench.ws, capture_output=True,
+                              env=bench.environment(), timeout=20, pass_fds=[extra.fileno()])
+    lines = [line.split(" -> ") for line in done.stdout.decode().splitlines() if " -> " in line]
+    extra = [f"{left.split()[-1]} -> {target}" for left, target in lines
+             if left.split()[-1] not in "012" and not target.endswith("/fd")]
+    assert len(lines) >= 4 and extra == [], extra
 
 
 def test_32_bit_system_calls_are_killed(bench, echo):
@@ -124,7 +140,7 @@ print("result", ctypes.CFUNCTYPE(ctypes.c_int)(address)() == os.getpid(), flush=
 
 
 def test_sockets_in_the_workspace_are_masked(bench, echo):
-    """A path socket is not cut by a network namespace: an agent's or docker's, left in the project."""
+    """A path socket is not cut by a network namespace: an agent's, left in the project."""
     server = socket.socket(socket.AF_UNIX)
     here = os.getcwd()
     os.chdir(bench.ws)              # the path is short enough only relatively
@@ -148,7 +164,7 @@ def test_ro_and_rw_flags(bench, echo):
         (bench.directory / name / "file").write_text("text")
         (bench.directory / name).chmod(0o777)
     shared, writable = bench.directory / "shared", bench.directory / "writable"
-    done = bench.run(f"cat {shared}/file {writable}/file; touch {shared}/x; touch {writable}/x; true",
+    done = bench.run(f"cat {shared}/file {writable}/file; touch {shared}/x {writable}/x; true",
                      args=["--ro", shared, "--rw", writable])
     assert done.text == "texttext", done
     assert not (shared / "x").exists() and (writable / "x").exists(), done

@@ -231,7 +231,7 @@ class Bench:
             assert done.returncode == 0, f"the audit does not verify: {done.stdout}{done.stderr}"
 
     def close(self):
-        """Ends the origins and what a failed test left running, so that the next one starts clean."""
+        """Ends the origins, and what a failed test left running."""
         for origin in self.origins:
             origin.stop()
         for process in self.running:

@@ -190,7 +190,7 @@ class Origin:
         return True
 
     def stop(self):
-        """Closing alone would leave the thread in accept(), on a descriptor that is then used again."""
+        """Closing alone leaves the thread in accept(), on a descriptor that is used again."""
         if self._listener.fileno() < 0:
             return
         self._listener.shutdown(socket.SHUT_RDWR)

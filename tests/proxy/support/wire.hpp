@@ -3,6 +3,7 @@
 #pragma once
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
@@ -10,6 +11,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -134,8 +136,13 @@ class Wire {
   // Is there something to read, or an end, within `time`?
   bool readable(milliseconds time) {
     if (ssl_ != nullptr && SSL_pending(ssl_) > 0) return true;
-    pollfd waiting{socket_.get(), POLLIN, 0};
-    return ::poll(&waiting, 1, static_cast<int>(time.count())) > 0;
+    const auto end = std::chrono::steady_clock::now() + time;
+    for (;;) {
+      pollfd waiting{socket_.get(), POLLIN, 0};
+      const auto left = std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now());
+      if (::poll(&waiting, 1, static_cast<int>(std::max<long>(left.count(), 0))) <= 0) return false;
+      if (ssl_ == nullptr || has_more_than_tickets()) return true;
+    }
   }
   // Reads once, or until patience ends. False: nothing came.
   bool read_more() {
@@ -192,6 +199,17 @@ class Wire {
   }
 
  private:
+  // A TLS session ticket makes the socket readable, and is no answer.
+  bool has_more_than_tickets() {
+    const int flags = ::fcntl(socket_.get(), F_GETFL);
+    ::fcntl(socket_.get(), F_SETFL, flags | O_NONBLOCK);
+    char byte = 0;
+    ERR_clear_error();
+    const int n = SSL_peek(ssl_, &byte, 1);
+    const bool more = n > 0 || SSL_get_error(ssl_, n) != SSL_ERROR_WANT_READ;
+    ::fcntl(socket_.get(), F_SETFL, flags);
+    return more;
+  }
   std::string take(std::size_t size) {
     std::string piece = got_.substr(taken_, size);
     taken_ += size;
