@@ -49,23 +49,38 @@ std::optional<Target> parse_absolute_form(std::string_view text) {
   return target;
 }
 
-// nullopt for a broken escape.
-std::optional<std::string> percent_decode(std::string_view text) {
+enum class BrokenEscape : std::uint8_t { refuse, keep };
+
+// nullopt for a broken escape that is not kept.
+std::optional<std::string> percent_decode(std::string_view text, BrokenEscape broken) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '%') {
+    const bool whole = text[at] == '%' && text.size() - at >= 3 && hex_value(text[at + 1]) >= 0 &&
+                       hex_value(text[at + 2]) >= 0;
+    if (whole) {
+      out.push_back(static_cast<char>(hex_value(text[at + 1]) * 16 + hex_value(text[at + 2])));
+      at += 2;
+    } else if (text[at] == '%' && broken == BrokenEscape::refuse) {
+      return std::nullopt;
+    } else {
       out.push_back(text[at]);
-      continue;
     }
-    if (text.size() - at < 3) return std::nullopt;
-    const int high = hex_value(text[at + 1]);
-    const int low = hex_value(text[at + 2]);
-    if (high < 0 || low < 0) return std::nullopt;
-    out.push_back(static_cast<char>(high * 16 + low));
-    at += 2;
   }
   return out;
+}
+
+// %2F has become a slash here: servers that decode before they split would see these segments. Some
+// drop a segment's ";parameters" first, so "..;x" is a dot segment to them.
+bool has_dot_segment(std::string_view path) {
+  for (;;) {
+    const std::size_t slash = path.find_first_of("/\\");
+    const std::string_view segment = path.substr(0, slash);
+    const std::string_view name = segment.substr(0, segment.find(';'));
+    if (name == "." || name == "..") return true;
+    if (slash == std::string_view::npos) return false;
+    path.remove_prefix(slash + 1);
+  }
 }
 
 }  // namespace
@@ -87,22 +102,19 @@ std::optional<Target> parse_target(std::string_view method, std::string_view tar
 }
 
 bool is_ambiguous_path(std::string_view path) {
-  const std::optional<std::string> decoded = percent_decode(path);
+  std::optional<std::string> decoded = percent_decode(path, BrokenEscape::refuse);
   if (!decoded) return true;
   if (decoded->find('\\') != std::string::npos || decoded->find('\0') != std::string::npos) {
     return true;
   }
-  // %2F has become a slash here: servers that decode before they split would see these segments.
-  // Some drop a segment's ";parameters" first, so "..;x" is a dot segment to them.
-  std::string_view rest = *decoded;
-  for (;;) {
-    const std::size_t slash = rest.find('/');
-    const std::string_view segment = rest.substr(0, slash);
-    const std::string_view name = segment.substr(0, segment.find(';'));
-    if (name == "." || name == "..") return true;
-    if (slash == std::string_view::npos) return false;
-    rest.remove_prefix(slash + 1);
+  // A gateway in front of a server decodes, and then the server does: "%252e%252e" passes both.
+  constexpr int kMostDecodings = 3;
+  for (int times = 1; !has_dot_segment(*decoded); ++times) {
+    std::optional<std::string> next = percent_decode(*decoded, BrokenEscape::keep);
+    if (times == kMostDecodings || next == decoded) return false;
+    decoded = std::move(next);
   }
+  return true;
 }
 
 }  // namespace warder

@@ -25,8 +25,8 @@ struct Target {
 std::optional<Target> parse_target(std::string_view method, std::string_view target);
 
 // Paths that servers and matchers read in two ways: a dot segment (also %2e, also
-// once %2F is a slash, also with ";parameters"), "%5C", "%00", '\\', a
-// broken percent escape. Such a request is refused before any rule sees it.
+// once %2F is a slash, also with ";parameters", also escaped up to three times), "%5C", "%00", '\\',
+// a broken percent escape. Such a request is refused before any rule sees it.
 bool is_ambiguous_path(std::string_view path);
 
 }  // namespace warder
