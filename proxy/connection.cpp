@@ -1,7 +1,8 @@
 #include "proxy/connection.hpp"
 
+#include "proxy/h1_client.hpp"
+#include "proxy/h2_client.hpp"
 #include "proxy/record.hpp"
-#include "proxy/refusal.hpp"
 
 namespace warder {
 namespace {
@@ -40,39 +41,38 @@ Task<HeadOutcome> read_head(Connection& connection) {
   }
 }
 
-// What cannot be parsed is recorded and answered, and the connection is of no further use.
-Task<> refuse_head(Connection& connection, Reason reason) {
-  Session& session = *connection.session;
-  Verdict verdict;
-  verdict.reason = reason;
-  const auto authority = authority_of(connection.arrival);
-  const std::string where = authority ? authority->origin() : "unknown host";
-  if (!co_await record_refused_connection(connection, "http/1.1", verdict, where)) co_return;
-  session.denials.add(reason, "request to " + where, "");
-  Refusal refusal;
-  refusal.reason = reason;
-  const std::string answer = write_refusal(refusal, RequestHead(), Persist::close);
-  connection.stream.limit_writes(connection.gateway.limits.linger);
-  (void)co_await connection.stream.write_all(answer);
-  co_await linger(connection.stream, connection.gateway.limits);
+// One request after another.
+Task<> serve_h1(Connection& connection) {
+  for (;;) {
+    const HeadOutcome outcome = co_await read_head(connection);
+    H1Client client(connection);
+    if (outcome == HeadOutcome::gone) {
+      connection.stream.shutdown_write();
+      co_return;
+    }
+    if (outcome != HeadOutcome::ready) {
+      const bool late = outcome == HeadOutcome::late;
+      connection.stream.limit_writes(connection.gateway.limits.linger);
+      co_await refuse_unread(connection, client, late ? Reason::client_timeout : reason_of(connection.parser.error()));
+      co_await linger(connection.stream, connection.gateway.limits);
+      co_return;
+    }
+    RequestHead& head = connection.parser.request();
+    const bool old = head.minor == 0;
+    IncomingRequest request{std::move(head), connection.parser.framing(),
+                            old ? HttpVersion::http10 : HttpVersion::http11, connection.parser.keep_alive() && !old};
+    const After after = co_await handle(connection, client, std::move(request));
+    if (after == After::next_request) continue;
+    if (after == After::linger) co_await linger(connection.stream, connection.gateway.limits);
+    co_return;
+  }
 }
 
 }  // namespace
 
 Task<> serve_requests(Connection& connection) {
-  for (;;) {
-    const HeadOutcome outcome = co_await read_head(connection);
-    switch (outcome) {
-      case HeadOutcome::ready: break;
-      case HeadOutcome::gone: connection.stream.shutdown_write(); co_return;
-      case HeadOutcome::late: co_await refuse_head(connection, Reason::client_timeout); co_return;
-      case HeadOutcome::malformed:
-        co_await refuse_head(connection, reason_of(connection.parser.error()));
-        co_return;
-    }
-    const After after = co_await handle(connection);
-    if (after == After::close) co_return;
-  }
+  if (connection.version == HttpVersion::http2) co_await serve_h2(connection);
+  else co_await serve_h1(connection);
 }
 
 Task<bool> record_refused_connection(Connection& connection, std::string protocol, const Verdict& verdict,

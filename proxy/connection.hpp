@@ -7,9 +7,10 @@
 #include "proxy/gateway.hpp"
 #include "proxy/input.hpp"
 #include "proxy/judge.hpp"
+#include "proxy/legs.hpp"
+#include "proxy/origins.hpp"
 #include "proxy/session.hpp"
 #include "proxy/stream.hpp"
-#include "proxy/upstream.hpp"
 
 namespace warder {
 
@@ -19,7 +20,8 @@ struct Connection {
         gateway(of),
         session(std::move(in)),
         stream(on, std::move(socket)),
-        parser(H1Parser::Role::request, of.limits.head) {
+        parser(H1Parser::Role::request, of.limits.head),
+        origins(on, of) {
     ++session->connections;
   }
   ~Connection() { --session->connections; }
@@ -33,17 +35,29 @@ struct Connection {
   H1Parser parser;
   Arrival arrival;
   std::string ingress = "transparent";
-  std::unique_ptr<Upstream> upstream;  // kept for the next request to the same authority
+  HttpVersion version = HttpVersion::http11;  // by ALPN
+  Origins origins;                            // connections to origins that this client's requests share
 };
 
-enum class After : std::uint8_t { next_request, close };
+// A request's head, off the wire.
+struct IncomingRequest {
+  RequestHead head;
+  Framing framing;
+  HttpVersion version = HttpVersion::http11;
+  bool keeps_alive = false;
+};
+
+// What becomes of the client's connection. linger: it may still be sending; let it see the answer.
+enum class After : std::uint8_t { next_request, linger, close };
 
 // Reads requests and answers each, until the connection ends.
 Task<> serve_requests(Connection& connection);
 
-// One request, whose head stands in connection.parser: judged, recorded, swapped, sent, and its answer masked and
-// relayed. (handle.cpp)
-Task<After> handle(Connection& connection);
+// One request: judged, recorded, swapped, sent, and its answer masked and relayed. (handle.cpp)
+Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest request);
+
+// A request whose head cannot be read is recorded and answered all the same. (handle.cpp)
+Task<> refuse_unread(Connection& connection, ClientLeg& client, Reason reason);
 
 // Records a connection that was refused before any request: an intent with decision deny.
 Task<bool> record_refused_connection(Connection& connection, std::string protocol, const Verdict& verdict,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "http/authority.hpp"
 #include "http/message.hpp"
 #include "proxy/connection.hpp"
+#include "proxy/legs.hpp"
 #include "proxy/refusal.hpp"
 #include "proxy/rewrite.hpp"
 #include "secrets/swap.hpp"
@@ -27,24 +29,25 @@ struct Upload {
 };
 
 struct Exchange {
-  explicit Exchange(Connection& of);
+  Exchange(Connection& of, ClientLeg& with, IncomingRequest request);
   Exchange(const Exchange&) = delete;
   // Whatever way it ends, an exchange that was let through leaves a receipt.
   ~Exchange();
 
-  Upstream& upstream() { return *connection.upstream; }
   // Has all of the request been read and sent?
   bool is_request_done() const { return framing.kind == Framing::Kind::none || upload.complete; }
   // Writes the receipt. False: it could not be written, and the exchange must be aborted.
   bool close_receipt(Reason how, int status);
 
   Connection& connection;
+  ClientLeg& client;
+  std::unique_ptr<OriginLeg> origin;  // once it was reached
   Gateway& gateway;
   Session& session;
   const SteadyTime began = std::chrono::steady_clock::now();
   RequestHead head;             // as the sandbox sent it, then as it leaves: never holds a value
   Framing framing;              // of the request's body
-  int client_minor = 1;
+  HttpVersion client_version = HttpVersion::http11;
   bool client_keeps_alive = false;
   std::optional<Authority> authority;
   PrivateAddresses private_addresses = PrivateAddresses::refused;
@@ -54,7 +57,6 @@ struct Exchange {
   audit::Receipt receipt;
   bool let_through = false;     // the intent was accepted
   bool receipt_due = false;     // and its receipt is not written yet
-  bool origin_spoke = false;    // any byte of an answer, an interim one too: nothing may be sent again
   bool answered = false;        // a final response head has left: too late to refuse
   Upload upload;
 };
@@ -66,7 +68,7 @@ Task<After> refuse(Exchange& exchange, Refusal refusal);
 // which has limits of its own. (download.cpp)
 void limit_silence(Exchange& exchange);
 
-// Request body → upstream; runs beside relay_response(). (upload.cpp)
+// Request body → origin; runs beside relay_response(). (upload.cpp)
 Task<> run_upload(Exchange& exchange);
 Task<> stop_upload(Exchange& exchange);
 

@@ -3,7 +3,6 @@
 
 #include <boost/asio/co_spawn.hpp>
 
-#include "http/h1_writer.hpp"
 #include "proxy/record.hpp"
 
 namespace warder {
@@ -32,7 +31,7 @@ audit::Intent intent_of(const Exchange& exchange, std::string decision) {
   intent.session = exchange.session.id;
   intent.exchange = exchange.receipt.exchange;
   intent.ingress = exchange.connection.ingress;
-  intent.protocol = exchange.client_minor == 0 ? "http/1.0" : "http/1.1";
+  intent.protocol = to_string(exchange.client_version);
   intent.method = exchange.head.method;
   intent.authority = exchange.authority ? exchange.authority->origin() : "";
   intent.path = exchange.shown_path;
@@ -57,66 +56,48 @@ Task<bool> record_intent(Exchange& exchange, const Verdict& verdict) {
   co_return true;
 }
 
-// A connection of this client to this very authority is used again; a new one is resolved, vetted, dialled, verified.
+// A kept connection of this client to this very authority is used again; a new one is resolved, vetted, dialled, verified.
 Task<std::optional<Refusal>> reach_origin(Exchange& exchange) {
-  auto& kept = exchange.connection.upstream;
-  const bool fits = kept && kept->authority() == *exchange.authority &&
-                    kept->private_addresses() == exchange.private_addresses;
-  if (kept && (!fits || kept->is_stale())) kept.reset();
-  if (!kept) {
-    auto opened = co_await Upstream::open(exchange.connection.worker, exchange.gateway, *exchange.authority,
-                                          exchange.private_addresses);
-    if (auto* failure = std::get_if<DialFailure>(&opened)) {
-      Refusal refusal;
-      refusal.reason = failure->reason;
-      refusal.detail = std::move(failure->detail);
-      co_return std::move(refusal);
-    }
-    kept = std::move(std::get<std::unique_ptr<Upstream>>(opened));
-    exchange.receipt.connect = kept->connect_time();
+  auto reached = co_await exchange.connection.origins.acquire(*exchange.authority, exchange.private_addresses,
+                                                              exchange.client_version);
+  if (auto* failure = std::get_if<DialFailure>(&reached)) {
+    Refusal refusal;
+    refusal.reason = failure->reason;
+    refusal.detail = std::move(failure->detail);
+    co_return std::move(refusal);
   }
-  exchange.receipt.upstream = kept->address();
-  exchange.receipt.tls = kept->tls();
-  exchange.receipt.leaf_sha256 = kept->leaf();
+  exchange.origin = std::move(std::get<std::unique_ptr<OriginLeg>>(reached));
+  const UpstreamFacts& facts = exchange.origin->facts();
+  if (!exchange.origin->is_reused()) exchange.receipt.connect = facts.connect_time;
+  exchange.receipt.upstream = facts.address;
+  exchange.receipt.tls = facts.tls;
+  exchange.receipt.leaf_sha256 = facts.leaf;
   co_return std::nullopt;
 }
 
-// The bytes of a head, which may hold values: wiped whatever way the exchange ends.
-struct WrittenHead {
-  WrittenHead() = default;
-  WrittenHead(const WrittenHead&) = delete;
-  ~WrittenHead() { wipe(bytes); }
-  std::string bytes;
-};
-
-// The only place where a value is in a head: swapped, written, wiped. write_head() makes room once: a string that
-// grows leaves copies behind. False: the head cannot be written.
-bool write_swapped(const Exchange& exchange, std::string& bytes) {
-  RequestHead outgoing = exchange.head;
-  carry_out_swap(outgoing, exchange.swap, *exchange.session.secrets);
-  const bool written = write_head(bytes, outgoing);
-  wipe_swapped(outgoing, exchange.swap);
-  return written;
+// "header:x-api-key" → "x-api-key"; Basic stands in Authorization.
+std::vector<std::string> secret_fields(const SwapPlan& plan) {
+  std::vector<std::string> fields;
+  for (const SecretUse& use : plan.uses) {
+    fields.push_back(use.place.starts_with("header:") ? use.place.substr(7) : "authorization");
+  }
+  return fields;
 }
 
-enum class Sent : std::uint8_t { whole, broken, unwritable };
-
-Task<Sent> send_head(Exchange& exchange) {
-  WrittenHead head;
-  if (!write_swapped(exchange, head.bytes)) co_return Sent::unwritable;
-  if (!exchange.swap.uses.empty()) exchange.session.secret_was_sent_to(*exchange.authority);
-  exchange.upstream().stream().limit_writes(exchange.gateway.upstream.idle_timeout);
-  auto sent = co_await exchange.upstream().stream().write_all(head.bytes);
-  co_return sent ? Sent::whole : Sent::broken;
+// The only place where a value is in a head: swapped here, written and wiped by the leg.
+Task<OriginLeg::Sent> send_head(Exchange& exchange) {
+  RequestHead outgoing = exchange.head;
+  carry_out_swap(outgoing, exchange.swap, *exchange.session.secrets);
+  auto fields = secret_fields(exchange.swap);
+  co_return co_await exchange.origin->send_head(std::move(outgoing), exchange.framing, std::move(fields));
 }
 
 // Only what the origin's own closing broke: not a time-out, and not a client that went away.
 bool may_send_again(Exchange& exchange, const Refusal& failed) {
   static constexpr std::array<std::string_view, 3> kSafe{"GET", "HEAD", "OPTIONS"};
   const bool safe = std::find(kSafe.begin(), kSafe.end(), exchange.head.method) != kSafe.end();
-  const bool silent = !exchange.origin_spoke && !exchange.upstream().parser().started();
-  return safe && silent && exchange.framing.kind == Framing::Kind::none &&
-         failed.reason == Reason::upstream_broken;
+  return safe && exchange.origin->is_reused() && !exchange.origin->has_spoken() &&
+         exchange.framing.kind == Framing::Kind::none && failed.reason == Reason::upstream_broken;
 }
 
 // Sends the request and waits for the head of the answer. A kept connection that the origin closed in the same
@@ -125,30 +106,28 @@ Task<std::optional<Refusal>> ask_origin(Exchange& exchange) {
   for (;;) {
     auto unreached = co_await reach_origin(exchange);
     if (unreached) co_return unreached;
-    Upstream& origin = exchange.upstream();
-    exchange.connection.stream.close_with_me(&origin.stream());
-    const bool kept = origin.was_used();
-    origin.now_used();
-    const Sent sent = co_await send_head(exchange);
-    if (sent == Sent::unwritable) co_return Refusal();
-    if (sent == Sent::whole && exchange.framing.kind != Framing::Kind::none) {
+    exchange.client.watch(exchange.origin.get());
+    const OriginLeg::Sent sent = co_await send_head(exchange);
+    if (sent == OriginLeg::Sent::unwritable) co_return Refusal();
+    if (sent == OriginLeg::Sent::whole && exchange.framing.kind != Framing::Kind::none) {
       exchange.upload.running = true;
       exchange.connection.worker.spawn(run_upload(exchange));
     }
     auto failed = co_await await_response(exchange);
     if (!failed) co_return std::nullopt;
-    if (!kept || !may_send_again(exchange, *failed)) co_return failed;
-    exchange.connection.stream.close_with_me(nullptr);
-    exchange.connection.upstream.reset();
+    if (!may_send_again(exchange, *failed)) co_return failed;
+    exchange.client.watch(nullptr);
+    exchange.origin->close();
+    exchange.origin.reset();
   }
 }
 
 // While the answer is awaited nobody reads the client: when it goes away, the origin must hear of it
 // (ask_origin() says which). No way out of handle() may leave that pointer behind.
 struct Watch {
-  explicit Watch(Exchange& exchange) : stream(exchange.connection.stream) {}
-  ~Watch() { stream.close_with_me(nullptr); }
-  Stream& stream;
+  explicit Watch(ClientLeg& leg) : client(leg) {}
+  ~Watch() { client.watch(nullptr); }
+  ClientLeg& client;
 };
 
 std::string what_was_asked(const Exchange& exchange) {
@@ -173,34 +152,45 @@ std::string side_of(Reason reason) {
 
 // The exchange is over and both sides are at a border between messages, or they are closed.
 Task<After> settle(Exchange& exchange) {
-  const bool origin_stays = exchange.connection.upstream && exchange.upstream().parser().keep_alive() &&
-                            exchange.upstream().parser().framing().kind != Framing::Kind::until_close &&
-                            exchange.is_request_done();
-  exchange.connection.stream.close_with_me(nullptr);
+  const bool clean = exchange.is_request_done();
+  exchange.client.watch(nullptr);
   co_await stop_upload(exchange);
-  if (!origin_stays) exchange.connection.upstream.reset();
-  if (exchange.client_keeps_alive && exchange.is_request_done()) co_return After::next_request;
-  co_await linger(exchange.connection.stream, exchange.gateway.limits);
-  co_return After::close;
+  exchange.origin->release(clean ? OriginLeg::Border::clean : OriginLeg::Border::unclean);
+  co_return exchange.client_keeps_alive && clean ? After::next_request : After::linger;
+}
+
+// The refusal as an answer in the client's own version of HTTP.
+Task<bool> answer_refusal(ClientLeg& client, const Refusal& refusal, const RequestHead& request, HttpVersion version,
+                          Persist persist) {
+  RefusalMessage message = refusal_message(refusal, request);
+  if (persist == Persist::close && version != HttpVersion::http2) message.head.fields.add("Connection", "close");
+  const Delivery delivery = message.body.empty() ? Delivery::none : Delivery::length;
+  if (!client.begin_answer(message.head, delivery)) co_return false;
+  client.hold(message.body);
+  if (!client.hold_end({}, HeaderList())) co_return false;
+  co_return co_await client.flush();
 }
 
 }  // namespace
 
-Exchange::Exchange(Connection& of)
+Exchange::Exchange(Connection& of, ClientLeg& with, IncomingRequest request)
     : connection(of),
+      client(with),
       gateway(of.gateway),
       session(*of.session),
-      head(of.parser.request()),
-      framing(of.parser.framing()),
-      client_minor(head.minor),
-      client_keeps_alive(of.parser.keep_alive() && head.minor >= 1),
+      head(std::move(request.head)),
+      framing(request.framing),
+      client_version(request.version),
+      client_keeps_alive(request.keeps_alive),
       upload(of.worker.loop()) {
   receipt.session = session.id;
   receipt.exchange = ++session.exchanges;
 }
 
 Exchange::~Exchange() {
-  if (receipt_due) close_receipt(Reason::client_broken, receipt.status);
+  if (!receipt_due) return;
+  if (answered) client.abort();  // destroyed in the middle of an answer
+  close_receipt(Reason::client_broken, receipt.status);
 }
 
 bool Exchange::close_receipt(Reason how, int status) {
@@ -209,20 +199,19 @@ bool Exchange::close_receipt(Reason how, int status) {
   receipt.reason = how;
   receipt.side = side_of(how);
   receipt.status = status;
+  receipt.bytes_down = client.bytes_written();
   receipt.total = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - began);
   return gateway.audit.append_receipt(receipt);
 }
 
 Task<After> refuse(Exchange& exchange, Refusal refusal) {
-  exchange.connection.stream.close_with_me(nullptr);
+  exchange.client.watch(nullptr);
   if (exchange.let_through) {
-    if (exchange.connection.upstream) {
-      // Nothing of this exchange may end cleanly at the origin, and its connection is in no known state.
-      exchange.upstream().stream().abort();
-    }
+    // Nothing of this exchange may end cleanly at the origin, and its connection is in no known state.
+    if (exchange.origin) exchange.origin->abort();
     co_await stop_upload(exchange);
-    exchange.connection.upstream.reset();
+    exchange.origin.reset();
     exchange.close_receipt(refusal.reason,
                            exchange.answered ? exchange.receipt.status : info(refusal.reason).status);
   } else {
@@ -237,21 +226,30 @@ Task<After> refuse(Exchange& exchange, Refusal refusal) {
     exchange.session.denials.add(refusal.reason, what_was_asked(exchange), refusal.suggestion);
   }
   if (exchange.answered || refusal.reason == Reason::client_broken) {
-    exchange.connection.stream.abort();
+    exchange.client.abort();
     co_return After::close;
   }
   const bool stays = exchange.client_keeps_alive && exchange.is_request_done();
   const Persist persist = stays ? Persist::keep_alive : Persist::close;
-  const std::string answer = write_refusal(refusal, exchange.head, persist);
-  exchange.connection.stream.limit_writes(exchange.gateway.limits.client_idle);
-  auto sent = co_await exchange.connection.stream.write_all(answer);
-  if (sent && stays) co_return After::next_request;
-  co_await linger(exchange.connection.stream, exchange.gateway.limits);
-  co_return After::close;
+  const bool sent = co_await answer_refusal(exchange.client, refusal, exchange.head, exchange.client_version, persist);
+  co_return sent && stays ? After::next_request : After::linger;
 }
 
-Task<After> handle(Connection& connection) {
-  Exchange exchange(connection);
+Task<> refuse_unread(Connection& connection, ClientLeg& client, Reason reason) {
+  Verdict verdict;
+  verdict.reason = reason;
+  const auto authority = authority_of(connection.arrival);
+  const std::string where = authority ? authority->origin() : "unknown host";
+  const std::string protocol(to_string(connection.version));
+  if (!co_await record_refused_connection(connection, protocol, verdict, where)) co_return;
+  connection.session->denials.add(reason, "request to " + where, "");
+  Refusal refusal;
+  refusal.reason = reason;
+  (void)co_await answer_refusal(client, refusal, RequestHead(), connection.version, Persist::close);
+}
+
+Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest request) {
+  Exchange exchange(connection, client, std::move(request));
   Session& session = exchange.session;
 
   const Judgement judged = judge(exchange.head, connection.arrival, session.policy);
@@ -271,9 +269,10 @@ Task<After> handle(Connection& connection) {
 
   const auto session_has =
       session.secrets->credentials().empty() ? SecretsInUse::no : SecretsInUse::yes;
-  const auto swapped_here = exchange.swap.uses.empty() ? SecretsInUse::no : SecretsInUse::yes;
-  if (!prepare_request(exchange.head, *exchange.authority, exchange.framing, exchange.target, session_has,
-                       swapped_here)) {
+  // A host that has a grant may know the value without being sent it now: a range would cut it in two.
+  const bool may_know = !session.secrets->grants_for(exchange.authority->host).empty();
+  const auto swapped_here = may_know ? SecretsInUse::yes : SecretsInUse::no;
+  if (!prepare_request(exchange.head, *exchange.authority, exchange.target, session_has, swapped_here)) {
     Refusal refusal;
     refusal.reason = Reason::malformed_request;
     refusal.detail = "a Connection field names a field that it must not";
@@ -286,7 +285,7 @@ Task<After> handle(Connection& connection) {
     co_return co_await refuse(exchange, std::move(refusal));
   }
 
-  const Watch watch(exchange);
+  const Watch watch(exchange.client);
   auto failed = co_await ask_origin(exchange);
   if (!failed) failed = co_await relay_response(exchange);
   if (failed) co_return co_await refuse(exchange, std::move(*failed));

@@ -18,11 +18,15 @@ class Input {
   void keep(std::string_view rest) { begin_ = end_ - rest.size(); }
   bool empty() const { return begin_ == end_; }
 
-  // Reads more behind what is there. Views from before are void.
+  // Reads more behind what is there. Views from before are void. Between two fast peers it lets the worker's other
+  // connections have their turn.
   Task<Result<>> fill(Stream& from);
 
  private:
+  static constexpr unsigned kReadsInARow = 32;
+
   std::unique_ptr<char[]> buffer_;
+  unsigned reads_in_a_row_ = 0;  // without waiting
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
 };

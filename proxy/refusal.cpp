@@ -54,11 +54,12 @@ std::string_view status_phrase(int status) {
 
 }  // namespace
 
-std::string write_refusal(const Refusal& refusal, const RequestHead& request, Persist persist) {
+RefusalMessage refusal_message(const Refusal& refusal, const RequestHead& request) {
   const ReasonInfo& what = info(refusal.reason);
   const bool json = wants_json(request);
-  const std::string body = json ? json_body(refusal) : text_body(refusal);
-  ResponseHead head;
+  RefusalMessage message;
+  std::string body = json ? json_body(refusal) : text_body(refusal);
+  ResponseHead& head = message.head;
   head.status = what.status;
   head.phrase = status_phrase(what.status);
   head.fields.add("Warder-Reason", std::string(what.word));
@@ -67,11 +68,16 @@ std::string write_refusal(const Refusal& refusal, const RequestHead& request, Pe
   head.fields.add("Content-Type", json ? "application/json" : "text/plain; charset=utf-8");
   head.fields.add("Content-Length", std::to_string(body.size()));
   head.fields.add("Cache-Control", "no-store");
-  if (persist == Persist::close) head.fields.add("Connection", "close");
+  if (request.method != "HEAD") message.body = std::move(body);
+  return message;
+}
+
+std::string write_refusal(const Refusal& refusal, const RequestHead& request, Persist persist) {
+  RefusalMessage message = refusal_message(refusal, request);
+  if (persist == Persist::close) message.head.fields.add("Connection", "close");
   std::string out;
-  write_head(out, head);
-  if (request.method != "HEAD") out += body;
-  return out;
+  write_head(out, message.head);
+  return out + message.body;
 }
 
 }  // namespace warder

@@ -16,9 +16,15 @@ struct Refusal {
   std::string suggestion;  // the smallest change that would allow it; may be empty
 };
 
-enum class Persist : bool { close, keep_alive };
+struct RefusalMessage {
+  ResponseHead head;
+  std::string body;  // empty for HEAD, whose head says its length all the same
+};
+// JSON when the request's Accept prefers it, else plain text.
+RefusalMessage refusal_message(const Refusal& refusal, const RequestHead& request);
 
-// The whole message. JSON when `accept` prefers it, else plain text; no body for HEAD.
+enum class Persist : bool { close, keep_alive };
+// The same as bytes of HTTP/1.1.
 std::string write_refusal(const Refusal& refusal, const RequestHead& request, Persist persist);
 
 }  // namespace warder

@@ -23,16 +23,25 @@ void drop_length_claims(HeaderList& fields) {
   if (etag != nullptr && !etag->value.starts_with("W/")) fields.set("etag", "W/" + etag->value);
 }
 
-Delivery delivery_for(const Framing& framing, int client_minor, bool length_is_known) {
+Delivery delivery_for(const Framing& framing, HttpVersion client, bool length_is_known) {
   if (framing.kind == Framing::Kind::none) return Delivery::none;
   if (framing.kind == Framing::Kind::length && length_is_known) return Delivery::length;
-  return client_minor >= 1 ? Delivery::chunked : Delivery::until_close;
+  return client == HttpVersion::http10 ? Delivery::until_close : Delivery::chunked;
 }
 
 }  // namespace
 
-bool prepare_request(RequestHead& head, const Authority& authority, const Framing& framing,
-                     const std::string& origin_form, SecretsInUse session_has, SecretsInUse swapped_here) {
+std::string_view to_string(HttpVersion version) {
+  switch (version) {
+    case HttpVersion::http10: return "http/1.0";
+    case HttpVersion::http11: return "http/1.1";
+    case HttpVersion::http2: return "h2";
+  }
+  return "";
+}
+
+bool prepare_request(RequestHead& head, const Authority& authority, const std::string& origin_form, SecretsInUse session_has,
+                     SecretsInUse swapped_here) {
   if (!strip_hop_by_hop(head.fields)) return false;
   head.target = origin_form;
   if (!head.fields.has("host")) {
@@ -42,7 +51,6 @@ bool prepare_request(RequestHead& head, const Authority& authority, const Framin
     head.fields.fields().insert(head.fields.fields().begin(), std::move(host));
   }
   head.minor = 1;
-  if (framing.kind == Framing::Kind::chunked) head.fields.add("Transfer-Encoding", "chunked");
   if (session_has == SecretsInUse::yes) {
     if (head.fields.has("accept-encoding")) head.fields.set("accept-encoding", "identity");
     else head.fields.add("Accept-Encoding", "identity");
@@ -69,7 +77,7 @@ void mask_fields(HeaderList& fields, const MaskSet& masks, std::string_view pref
 }
 
 ResponsePlan prepare_response(ResponseHead& head, const Framing& framing, const MaskSet& masks,
-                              int client_minor, AfterThis after) {
+                              HttpVersion client, AfterThis after) {
   ResponsePlan plan;
   plan.is_well_formed = strip_hop_by_hop(head.fields);
   if (!plan.is_well_formed) return plan;
@@ -80,14 +88,13 @@ ResponsePlan prepare_response(ResponseHead& head, const Framing& framing, const 
   mask_fields(head.fields, masks, "header:", plan.masked);
   const bool keeps_length = masks.empty() || !masks.changes_length();
   if (!keeps_length) drop_length_claims(head.fields);
-  plan.delivery = delivery_for(framing, client_minor, keeps_length);
-  if (plan.delivery == Delivery::chunked) {
-    head.fields.remove("content-length");
-    head.fields.add("Transfer-Encoding", "chunked");
-  }
-  if (plan.delivery == Delivery::until_close) head.fields.remove("content-length");
-  if (after == AfterThis::close || plan.delivery == Delivery::until_close) {
-    head.fields.add("Connection", "close");
+  plan.delivery = delivery_for(framing, client, keeps_length);
+  const bool unknown = plan.delivery == Delivery::chunked || plan.delivery == Delivery::until_close;
+  if (unknown) head.fields.remove("content-length");
+  if (client != HttpVersion::http2) {
+    if (plan.delivery == Delivery::chunked) head.fields.add("Transfer-Encoding", "chunked");
+    const bool closes = after == AfterThis::close || plan.delivery == Delivery::until_close;
+    if (closes) head.fields.add("Connection", "close");
   }
   head.minor = 1;
   return plan;

@@ -12,14 +12,17 @@
 namespace warder {
 
 enum class SecretsInUse : bool { no, yes };
+enum class HttpVersion : std::uint8_t { http10, http11, http2 };
+std::string_view to_string(HttpVersion version);
 
-// Before the swap: hop-by-hop fields off, Transfer-Encoding as `framing` says, Host when it was missing, origin form,
+// Before the swap: hop-by-hop fields off (the origin's leg puts its own framing on), Host when it was missing, origin form,
 // `Accept-Encoding: identity` in a session that has secrets; Range and If-Range off where a secret will be swapped.
 // False: a Connection field names what must not be taken off.
-bool prepare_request(RequestHead& head, const Authority& authority, const Framing& framing,
-                     const std::string& origin_form, SecretsInUse session_has, SecretsInUse swapped_here);
+bool prepare_request(RequestHead& head, const Authority& authority, const std::string& origin_form, SecretsInUse session_has,
+                     SecretsInUse swapped_here);
 
-// How the body of a response leaves, whatever way it came.
+// How the body of a response leaves, whatever way it came. HTTP/2 frames by itself: none, length, or chunked for
+// "length unknown".
 enum class Delivery : std::uint8_t { none, length, chunked, until_close };
 
 struct ResponsePlan {
@@ -27,11 +30,11 @@ struct ResponsePlan {
   Delivery delivery = Delivery::none;
   std::vector<audit::SecretMasked> masked;
 };
-// Hop-by-hop fields and Alt-Svc off, values masked, framing for a client of HTTP/1.`client_minor`. `close`: say that
-// no further message follows.
+// Hop-by-hop fields and Alt-Svc off, values masked, framing for a client of this version. `close`: say that no
+// further message follows (HTTP/2 has no such word).
 enum class AfterThis : bool { keep_open, close };
 ResponsePlan prepare_response(ResponseHead& head, const Framing& framing, const MaskSet& masks,
-                              int client_minor, AfterThis after);
+                              HttpVersion client, AfterThis after);
 
 // Masks the values of `fields` in place; `prefix` is "header:" or "trailer:".
 void mask_fields(HeaderList& fields, const MaskSet& masks, std::string_view prefix,

@@ -64,7 +64,10 @@ Task<bool> accept_tls(Connection& connection, std::string where) {
   connection.stream.limit_writes(connection.gateway.limits.handshake);
   Hello hello{connection, {}, false};
   auto shaken = co_await connection.stream.handshake(on_hello, &hello);
-  if (shaken) co_return true;
+  if (shaken) {
+    connection.version = negotiated_version(connection.stream.ssl());
+    co_return true;
+  }
   Verdict verdict = hello.refusal;
   if (!hello.refused) {
     // The client did not like what it saw (a pinned certificate, another trust store) or went away.

@@ -18,7 +18,6 @@ Stream::Stream(Worker& worker, tcp::socket socket)
 
 Stream::~Stream() {
   worker_.delist(place_);
-  close();
 }
 
 int Stream::fail(Direction& direction, IoError why) {
@@ -72,28 +71,27 @@ Task<Result<>> Stream::wait(Direction& direction, int want) {
   const bool for_read = want == kWantRead;
   const auto what = for_read ? tcp::socket::wait_read : tcp::socket::wait_write;
   direction.since = std::chrono::steady_clock::now();
+  Result<> outcome;
   for (;;) {
     if (closed_) {
-      direction.since = SteadyTime::max();
-      co_return IoError::closed;
+      outcome = IoError::closed;
+      break;
     }
-    auto [error] = co_await socket_.async_wait(what, as_result);
-    if (for_read) drained_ = false;
     // Also when the socket became ready in the same moment: an interrupt must not be lost.
     if (direction.timed_out) {
       direction.timed_out = false;
-      direction.since = SteadyTime::max();
-      co_return IoError::timed_out;
+      outcome = IoError::timed_out;
+      break;
     }
-    if (!error) break;
-    // A sweep that ended the other direction's wait cancels this one too: wait again.
-    if (error != asio::error::operation_aborted) {
-      direction.since = SteadyTime::max();
-      co_return IoError::reset;
-    }
+    auto [error] = co_await socket_.async_wait(what, as_result);
+    if (for_read) drained_ = false;
+    // What ended the other direction's wait cancels this one too: wait again.
+    if (error == asio::error::operation_aborted || direction.timed_out) continue;
+    if (error) outcome = IoError::reset;
+    break;
   }
   direction.since = SteadyTime::max();
-  co_return Result<>();
+  co_return outcome;
 }
 
 Task<Result<std::size_t>> Stream::read_some(std::span<char> out) {
@@ -122,6 +120,7 @@ Task<Result<>> Stream::write_all(std::string_view in) {
 
 Task<Result<std::size_t>> Stream::peek(std::span<char> out) {
   for (;;) {
+    if (closed_) co_return IoError::closed;
     const ssize_t n = ::recv(socket_.native_handle(), out.data(), out.size(), MSG_PEEK);
     if (n > 0) co_return static_cast<std::size_t>(n);
     if (plain_result(reads_, n, kWantRead) == kEnded) co_return reads_.error;
@@ -144,6 +143,7 @@ Task<Result<std::size_t>> Stream::discard_some(std::span<char> scrap) {
 void Stream::set_limit(Direction& direction, SteadyDuration limit) {
   direction.limit = limit;
   direction.deadline = SteadyTime::max();
+  if (direction.since == SteadyTime::max()) direction.timed_out = false;
   if (direction.since != SteadyTime::max()) direction.since = std::chrono::steady_clock::now();
 }
 
@@ -151,7 +151,7 @@ void Stream::limit_reads(SteadyDuration limit) { set_limit(reads_, limit); }
 void Stream::limit_writes(SteadyDuration limit) { set_limit(writes_, limit); }
 
 void Stream::end_reads_at(SteadyTime deadline) {
-  reads_.limit = SteadyDuration::max();
+  set_limit(reads_, SteadyDuration::max());
   reads_.deadline = deadline;
 }
 
@@ -166,6 +166,7 @@ void Stream::begin_tls(SSL* ssl) {
 Task<Result<>> Stream::handshake(HelloHook on_client_hello, void* context) {
   for (;;) {
     ERR_clear_error();
+    if (closed_) co_return IoError::closed;
     const int returned = SSL_do_handshake(ssl_.get());
     if (returned > 0) co_return Result<>();
     if (SSL_get_error(ssl_.get(), returned) == SSL_ERROR_WANT_CLIENT_HELLO_CB && on_client_hello) {
@@ -180,14 +181,13 @@ Task<Result<>> Stream::handshake(HelloHook on_client_hello, void* context) {
 }
 
 void Stream::interrupt_read() {
-  if (reads_.since == SteadyTime::max()) return;
   reads_.timed_out = true;
   error_code ignored;
   socket_.cancel(ignored);
 }
 
 void Stream::shutdown_write() {
-  if (!socket_.is_open()) return;
+  if (!is_open()) return;
   if (ssl_ && SSL_is_init_finished(ssl_.get()) && reads_.error != IoError::tls && writes_.error != IoError::tls) {
     ERR_clear_error();
     SSL_shutdown(ssl_.get());
@@ -197,16 +197,16 @@ void Stream::shutdown_write() {
 }
 
 void Stream::abort() {
-  if (!socket_.is_open()) return;
+  closed_ = true;
   error_code ignored;
   socket_.set_option(asio::socket_base::linger(true, 0), ignored);
-  close();
+  socket_.close(ignored);
 }
 
 void Stream::close() {
   closed_ = true;
   error_code ignored;
-  socket_.close(ignored);
+  socket_.cancel(ignored);
 }
 
 bool Stream::is_quiet() {

@@ -17,7 +17,7 @@ namespace warder {
 class Stream final : public Swept {
  public:
   Stream(Worker& worker, tcp::socket socket);
-  ~Stream();
+  ~Stream() override;
   Stream(const Stream&) = delete;  // the BIO points to it
 
   // > 0: bytes. Otherwise one of these. kEnded is final for its direction, and read_error() or write_error() says
@@ -57,20 +57,23 @@ class Stream final : public Swept {
 
   // Takes raw bytes off the socket, below TLS: for lingering after shutdown_write(). 0: the end.
   Task<Result<std::size_t>> discard_some(std::span<char> scrap);
-  // Ends a read that waits now with timed_out, without closing.
+  // Ends the read that waits now, or the next one that would, with timed_out, without closing. A new limit of reads
+  // forgets it.
   void interrupt_read();
   // Says goodbye: close_notify under TLS, then FIN. Never waits.
   void shutdown_write();
   // RST instead of FIN when closed: a body that broke off must not look complete.
   void abort();
+  // Ends every wait and try for good. The socket goes with this object, or in abort(): who owns it knows whether
+  // what was sent may look complete.
   void close() override;
-  bool is_open() const { return socket_.is_open(); }
+  bool is_open() const { return !closed_ && socket_.is_open(); }
   // Nothing to read and no end in sight. Takes in TLS session tickets; a byte of data counts as noise and is lost.
   bool is_quiet();
   // Has the peer gone (an aborted or fully closed connection), as far as the kernel knows?
   bool peer_gone() const;
   // While set, a peer that goes away closes `other` too: nobody reads this leg while its answer is awaited.
-  void close_with_me(Stream* other) { companion_ = other; }
+  void close_with_me(Closable* other) { companion_ = other; }
 
   void on_sweep(SteadyTime now) override;
   tcp::socket& socket() { return socket_; }
@@ -103,7 +106,7 @@ class Stream final : public Swept {
   std::unique_ptr<SSL, SslFree> ssl_;
   Direction reads_;
   Direction writes_;
-  Stream* companion_ = nullptr;
+  Closable* companion_ = nullptr;
   bool drained_ = false;   // the last recv took all there was: spares the recv that would say EAGAIN
   bool raw_eof_ = false;   // FIN seen below TLS
   bool closed_ = false;

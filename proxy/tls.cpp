@@ -29,12 +29,15 @@ int on_client_hello(SSL* ssl, int* alert, void*) {
   }
 }
 
+// In wire form, the one that we like best first.
+constexpr std::array<unsigned char, 9> kHttp11{8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
+constexpr std::array<unsigned char, 12> kBoth{2, 'h', '2', 8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
+
 int select_alpn(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in,
                 unsigned int in_size, void*) {
-  static constexpr std::array<unsigned char, 9> kHttp11{8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
   unsigned char* chosen = nullptr;
   const int found =
-      SSL_select_next_proto(&chosen, out_size, kHttp11.data(), kHttp11.size(), in, in_size);
+      SSL_select_next_proto(&chosen, out_size, kBoth.data(), kBoth.size(), in, in_size);
   if (found != OPENSSL_NPN_NEGOTIATED) return SSL_TLSEXT_ERR_ALERT_FATAL;
   *out = chosen;
   return SSL_TLSEXT_ERR_OK;
@@ -107,13 +110,14 @@ UpstreamTls::UpstreamTls(const std::vector<std::filesystem::path>& extra_roots)
     }
   }
   ERR_clear_error();
-  static constexpr std::array<unsigned char, 9> kHttp11{8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
-  SSL_CTX_set_alpn_protos(context, kHttp11.data(), kHttp11.size());
 }
 
-SSL* UpstreamTls::make(const HostName& host) const {
+SSL* UpstreamTls::make(const HostName& host, HttpVersion newest) const {
   SSL* ssl = SSL_new(context_.get());
   if (ssl == nullptr) return nullptr;
+  const std::span<const unsigned char> offer =
+      newest == HttpVersion::http2 ? std::span<const unsigned char>(kBoth) : kHttp11;
+  SSL_set_alpn_protos(ssl, offer.data(), static_cast<unsigned>(offer.size()));
   bool named = false;
   if (host.is_address()) {
     named = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.str().c_str()) == 1;
@@ -128,6 +132,13 @@ SSL* UpstreamTls::make(const HostName& host) const {
   }
   SSL_set_connect_state(ssl);
   return ssl;
+}
+
+HttpVersion negotiated_version(SSL* ssl) {
+  const unsigned char* chosen = nullptr;
+  unsigned int size = 0;
+  SSL_get0_alpn_selected(ssl, &chosen, &size);
+  return size == 2 && chosen[0] == 'h' && chosen[1] == '2' ? HttpVersion::http2 : HttpVersion::http11;
 }
 
 std::string UpstreamTls::failure(SSL* ssl) {

@@ -11,6 +11,7 @@
 
 #include "certs/leaf_cache.hpp"
 #include "http/authority.hpp"
+#include "proxy/rewrite.hpp"
 
 namespace warder {
 
@@ -18,6 +19,9 @@ struct SslCtxFree {
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
 };
 using SslCtxPtr = std::unique_ptr<SSL_CTX, SslCtxFree>;
+
+// After a handshake: what ALPN settled on; HTTP/1.1 when it was silent.
+HttpVersion negotiated_version(SSL* ssl);
 
 // Server side. The handshake stops after the ClientHello (Stream::handshake's hook) until decide() is called.
 class SandboxTls {
@@ -41,8 +45,9 @@ class SandboxTls {
 class UpstreamTls {
  public:
   explicit UpstreamTls(const std::vector<std::filesystem::path>& extra_roots);  // throws std::runtime_error
-  // A client SSL that will only finish its handshake with `host`. nullptr when OpenSSL fails.
-  SSL* make(const HostName& host) const;
+  // A client SSL that will only finish its handshake with `host`. nullptr when OpenSSL fails. HTTP/1.1 is offered, and
+  // `newest`.
+  SSL* make(const HostName& host, HttpVersion newest = HttpVersion::http11) const;
 
   // After a failed handshake: one sentence for the audit record and the error body.
   static std::string failure(SSL* ssl);

@@ -11,15 +11,17 @@
 
 namespace warder {
 
-// Something that the worker looks at a few times a second: deadlines are stamps, never timers per operation.
-class Swept {
+class Closable {
  public:
-  virtual void on_sweep(SteadyTime now) = 0;
+  virtual ~Closable() = default;
   // Ends every wait of this object for good.
   virtual void close() = 0;
+};
 
- protected:
-  ~Swept() = default;
+// Something that the worker looks at a few times a second: deadlines are stamps, never timers per operation.
+class Swept : public Closable {
+ public:
+  virtual void on_sweep(SteadyTime now) = 0;
 };
 
 class Worker {

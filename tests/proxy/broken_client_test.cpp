@@ -34,8 +34,10 @@ TEST_CASE("BR-016 when the client goes away, a silent origin hears of it") {
     auto client = over_tls ? warder.tls() : warder.plain();
     client->send(kGet);
     REQUIRE(within(milliseconds(5000), [&] { return silent.asked.load(); }));
-    if (over_tls) client->close();
-    else client->reset();
+    if (over_tls)
+      client->close();
+    else
+      client->reset();
     CHECK(within(milliseconds(5000), [&] { return silent.gone.load(); }));
     CHECK(within(milliseconds(5000), [&] { return warder.session->connections == 0; }));
     warder.stop();
@@ -46,14 +48,18 @@ TEST_CASE("BR-016 when the client goes away, a silent origin hears of it") {
 TEST_CASE("a client that goes away does not make a kept connection's request be sent again") {
   std::atomic<int> asked{0};
   TestGateway warder;
-  Origin origin([&](Wire& wire, std::size_t) {
-    for (;;) {
-      const Message request = wire.read_message();
-      if (!request.whole) return;
-      if (request.has("/silent")) ++asked;
-      else wire.send(ok("x"));
-    }
-  }, warder.trusted_tls("api.test"));
+  Origin origin(
+      [&](Wire& wire, std::size_t) {
+        for (;;) {
+          const Message request = wire.read_message();
+          if (!request.whole) return;
+          if (request.has("/silent"))
+            ++asked;
+          else
+            wire.send(ok("x"));
+        }
+      },
+      warder.trusted_tls("api.test"));
   warder.route("api.test", Scheme::https, origin);
   auto client = warder.tls();
   client->send(kGet);
@@ -93,7 +99,8 @@ TEST_CASE("a client that breaks off its upload leaves no whole request at the or
     warder.route("api.test", Scheme::http, origin);
     auto client = warder.plain();
     client->send(std::string("POST / HTTP/1.1\r\nHost: api.test\r\n") +
-                 (chunked ? "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n" : "Content-Length: 10\r\n\r\nhello"));
+                 (chunked ? "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
+                          : "Content-Length: 10\r\n\r\nhello"));
     pause(milliseconds(100));
     client->shut_write();
     CHECK(within(milliseconds(5000), [&] { return done.load(); }));
@@ -110,11 +117,10 @@ TEST_CASE("BR-141 a head that drips in is ended at its deadline") {
     warder.limits.request_head = milliseconds(700);
     auto client = over_tls ? warder.tls() : warder.plain();
     const auto began = std::chrono::steady_clock::now();
-    client->send("GET / HTTP/1.1\r\n");
-    client->send_bytewise("X: " + std::string(15, 'x'), milliseconds(100));
-    const Message answer = client->read_message();
-    CHECK(answer.status() == 408);
+    client->send("GET / HTTP/1.1\r\nX: ");
+    for (int i = 0; i < 80 && !client->readable(milliseconds(100)); ++i) client->send("x");
     CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(4));
+    CHECK(client->read_message().status() == 408);
   }
 }
 
@@ -123,14 +129,11 @@ TEST_CASE("BR-141 drops of a TLS record are no progress of a head") {
   warder.limits.request_head = milliseconds(500);
   warder.limits.keep_alive = milliseconds(700);
   auto client = warder.tls();
+  const auto gone = [&] { return warder.session->connections == 0; };
   const auto began = std::chrono::steady_clock::now();
   client->send_raw(std::string("\x17\x03\x03\x01\x00", 5));
-  for (int i = 0; i < 40 && !client->readable(milliseconds(0)); ++i) {
-    client->send_raw("x");
-    pause(milliseconds(50));
-  }
-  CHECK(within(milliseconds(3000), [&] { return warder.session->connections == 0; }));
-  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(3));
+  for (int i = 0; i < 160 && !within(milliseconds(50), gone); ++i) client->send_raw("x");
+  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(4));
 }
 
 TEST_CASE("BR-141 a TLS handshake that drips in is ended at its deadline") {
@@ -139,11 +142,8 @@ TEST_CASE("BR-141 a TLS handshake that drips in is ended at its deadline") {
   auto client = Wire::connect(warder.open(arrival(Scheme::https, "api.test")));
   client->send_raw(std::string("\x16\x03\x01\x01\x00\x01\x00\x00\xfc\x03\x03", 11));
   const auto began = std::chrono::steady_clock::now();
-  for (int i = 0; i < 60 && !client->readable(milliseconds(0)); ++i) {
-    client->send_raw("x");
-    pause(milliseconds(50));
-  }
-  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(3));
+  for (int i = 0; i < 160 && !client->readable(milliseconds(50)); ++i) client->send_raw("x");
+  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(4));
   warder.stop();
   CHECK(warder.log->intents().at(0).reason == Reason::client_timeout);
 }
@@ -195,16 +195,18 @@ TEST_CASE("heads that are too large are refused with a message, not a reset") {
     return answer.status();
   };
   CHECK(refused("GET /" + std::string(70'000, 'a') + " HTTP/1.1\r\nHost: api.test\r\n\r\n") == 414);
-  CHECK(refused("GET / HTTP/1.1\r\nHost: api.test\r\nX: " + std::string(2 << 20, 'x') + "\r\n\r\n") == 431);
+  CHECK(refused("GET / HTTP/1.1\r\nHost: api.test\r\nX: " + std::string(2 << 20, 'x') +
+                "\r\n\r\n") == 431);
   std::string many = "GET / HTTP/1.1\r\nHost: api.test\r\n";
   for (int i = 0; i < 1100; ++i) many += "A: b\r\n";
   CHECK(refused(many + "\r\n") == 431);
 }
 
 TEST_CASE("large heads within the limits pass unchanged") {
-  std::string head = "GET /?" + std::string(16'000, 'q') + " HTTP/1.1\r\nHost: api.test\r\nCookie: " +
-                     std::string(30'000, 'c') + "\r\n";
-  for (int i = 0; i < 90; ++i) head += "X-" + std::to_string(i) + ": " + std::string(300, 'v') + "\r\n";
+  std::string head = "GET /?" + std::string(16'000, 'q') +
+                     " HTTP/1.1\r\nHost: api.test\r\nCookie: " + std::string(30'000, 'c') + "\r\n";
+  for (int i = 0; i < 90; ++i)
+    head += "X-" + std::to_string(i) + ": " + std::string(300, 'v') + "\r\n";
   Origin origin(answers(ok("x")));
   TestGateway warder;
   warder.route("api.test", Scheme::http, origin);
@@ -221,11 +223,12 @@ TEST_CASE("BR-006 what names two ends of a body is refused, and nothing is diall
   TestGateway warder;
   warder.route("api.test", Scheme::http, origin);
   const std::string evil = "GET /evil HTTP/1.1\r\nHost: api.test\r\n\r\n";
-  for (const std::string fields : {"Content-Length: 50\r\nTransfer-Encoding: chunked\r\n",
-                                   "Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Length: 5, 5\r\n",
-                                   "Content-Length: +5\r\n", "Transfer-Encoding: chunked, chunked\r\n",
-                                   "Transfer-Encoding: gzip, chunked\r\n", "Transfer-Encoding : chunked\r\n",
-                                   "Transfer-Encoding: xchunked\r\n", "X: a\rTransfer-Encoding: chunked\r\n"}) {
+  for (const std::string fields :
+       {"Content-Length: 50\r\nTransfer-Encoding: chunked\r\n",
+        "Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Length: 5, 5\r\n",
+        "Content-Length: +5\r\n", "Transfer-Encoding: chunked, chunked\r\n",
+        "Transfer-Encoding: gzip, chunked\r\n", "Transfer-Encoding : chunked\r\n",
+        "Transfer-Encoding: xchunked\r\n", "X: a\rTransfer-Encoding: chunked\r\n"}) {
     INFO(fields);
     auto client = warder.plain();
     client->send("POST / HTTP/1.1\r\nHost: api.test\r\n" + fields + "\r\n0\r\n\r\n" + evil);
@@ -242,7 +245,9 @@ TEST_CASE("a broken chunk in an upload is refused, and the origin sees no end") 
   TestGateway warder;
   warder.route("api.test", Scheme::http, origin);
   auto client = warder.plain();
-  client->send("POST / HTTP/1.1\r\nHost: api.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n-1\r\n\r\n");
+  client->send(
+      "POST / HTTP/1.1\r\nHost: api.test\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n5\r\nhello\r\n-1\r\n\r\n");
   CHECK(client->read_message().status() == 400);
   origin.stop();
   CHECK_FALSE(whole);
@@ -255,7 +260,8 @@ TEST_CASE("BR-140 clients that reset at any moment leave the gateway as it was")
   warder.tls()->close();
   const std::size_t before = open_fds();
   for (int i = 0; i < 60; ++i) {
-    auto client = i % 6 == 0 ? Wire::connect(warder.open(arrival(Scheme::https, "api.test"))) : warder.tls();
+    auto client =
+        i % 6 == 0 ? Wire::connect(warder.open(arrival(Scheme::https, "api.test"))) : warder.tls();
     if (i % 6 == 0) client->send_raw("\x16\x03\x01");
     if (i % 6 == 1) client->send(kGet.substr(0, 12));
     if (i % 6 >= 2) client->send(i % 6 == 5 ? "GET / HTTP/1.1\r\nHost: evil.test\r\n\r\n" : kGet);
@@ -265,7 +271,8 @@ TEST_CASE("BR-140 clients that reset at any moment leave the gateway as it was")
     client->reset();
   }
   CHECK(within(milliseconds(8000), [&] { return warder.session->connections == 0; }));
-  CHECK(within(milliseconds(8000), [&] { return open_fds() <= before + 12; }));  // ten listeners more
+  CHECK(
+      within(milliseconds(8000), [&] { return open_fds() <= before + 12; }));  // ten listeners more
   auto client = warder.tls();
   client->send(kGet);
   CHECK(client->read_message().body.size() == 100'000);

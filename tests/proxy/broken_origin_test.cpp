@@ -25,7 +25,8 @@ bool send_until_answered(Wire& client, std::size_t size, bool chunked) {
 
 std::size_t lines_with(const std::string& text, const std::string& what) {
   std::size_t count = 0;
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+    ++count;
   return count;
 }
 
@@ -43,13 +44,16 @@ TEST_CASE("BR-014 an answer before the upload has ended reaches the client") {
           return;
         }
         wire.read_exactly(64 * 1024);
-        wire.send("HTTP/1.1 413 Content Too Large\r\nContent-Length: 12\r\nConnection: close\r\n\r\nfar too much");
+        wire.send(
+            "HTTP/1.1 413 Content Too Large\r\nContent-Length: 12\r\nConnection: close\r\n\r\nfar "
+            "too much");
         if (!resets) pause(milliseconds(300));
         if (resets) wire.reset();
       });
       warder.route("api.test", Scheme::http, origin);
       auto client = warder.plain();
-      const std::string length = chunked ? "Transfer-Encoding: chunked\r\n" : "Content-Length: 52428800\r\n";
+      const std::string length =
+          chunked ? "Transfer-Encoding: chunked\r\n" : "Content-Length: 52428800\r\n";
       client->send(request("POST /big", length));
       CHECK(send_until_answered(*client, 52428800, chunked));
       const Message answer = client->read_message();
@@ -69,13 +73,16 @@ TEST_CASE("BR-014 an answer before the upload has ended reaches the client") {
 
 TEST_CASE("BR-014 over TLS") {
   TestGateway warder;
-  Origin origin([](Wire& wire, std::size_t) {
-    wire.read_message(Wire::Body::none);
-    wire.read_exactly(64 * 1024);
-    wire.send("HTTP/1.1 413 Content Too Large\r\nContent-Length: 4\r\nConnection: close\r\n\r\nmuch");
-    wire.shut_write();
-    pause(milliseconds(300));
-  }, warder.trusted_tls("api.test"));
+  Origin origin(
+      [](Wire& wire, std::size_t) {
+        wire.read_message(Wire::Body::none);
+        wire.read_exactly(64 * 1024);
+        wire.send(
+            "HTTP/1.1 413 Content Too Large\r\nContent-Length: 4\r\nConnection: close\r\n\r\nmuch");
+        wire.shut_write();
+        pause(milliseconds(300));
+      },
+      warder.trusted_tls("api.test"));
   warder.route("api.test", Scheme::https, origin);
   auto client = warder.tls();
   client->send(request("POST /big", "Content-Length: 52428800\r\n"));
@@ -106,7 +113,12 @@ TEST_CASE("BR-016 an origin that dies under an upload gives an answer, not a han
 }
 
 TEST_CASE("a body that broke off never ends cleanly") {
-  struct Case { std::string name; std::string head; Scheme scheme; bool reset; };
+  struct Case {
+    std::string name;
+    std::string head;
+    Scheme scheme;
+    bool reset;
+  };
   const std::vector<Case> cases = {
       {"length, FIN", "Content-Length: 100\r\n", Scheme::http, false},
       {"length, RST", "Content-Length: 100\r\n", Scheme::http, true},
@@ -120,13 +132,18 @@ TEST_CASE("a body that broke off never ends cleanly") {
     for (const std::string version : {"1.1", "1.0"}) {
       INFO(c.name << ", client of HTTP/" << version);
       TestGateway warder;
-      Origin origin([&](Wire& wire, std::size_t) {
-        wire.read_message();
-        wire.send("HTTP/1.1 200 OK\r\n" + c.head + "\r\n" + (c.head.starts_with("T") ? "5\r\nhello\r\n" : "hello"));
-        pause(milliseconds(50));
-        if (c.reset) wire.reset();
-        else wire.cut();
-      }, c.scheme == Scheme::https ? warder.trusted_tls("api.test") : nullptr);
+      Origin origin(
+          [&](Wire& wire, std::size_t) {
+            wire.read_message();
+            wire.send("HTTP/1.1 200 OK\r\n" + c.head + "\r\n" +
+                      (c.head.starts_with("T") ? "5\r\nhello\r\n" : "hello"));
+            pause(milliseconds(50));
+            if (c.reset)
+              wire.reset();
+            else
+              wire.cut();
+          },
+          c.scheme == Scheme::https ? warder.trusted_tls("api.test") : nullptr);
       warder.route("api.test", c.scheme, origin);
       auto client = c.scheme == Scheme::https ? warder.tls() : warder.plain();
       client->send("GET / HTTP/" + version + "\r\nHost: api.test\r\n\r\n");
@@ -143,7 +160,12 @@ TEST_CASE("a body that broke off never ends cleanly") {
 }
 
 TEST_CASE("BR-012 a kept connection that the origin closed is replaced once, for what is safe") {
-  struct Case { std::string line; std::string fields; std::string body; bool again; };
+  struct Case {
+    std::string line;
+    std::string fields;
+    std::string body;
+    bool again;
+  };
   const std::vector<Case> cases = {{"GET /2", "", "", true},
                                    {"HEAD /2", "", "", true},
                                    {"POST /2", "Content-Length: 2\r\n", "ab", false},
@@ -190,15 +212,20 @@ TEST_CASE("a kept connection that is seen to be closed is not used at all") {
 }
 
 TEST_CASE("BR-012 when a byte of an answer came, nothing is sent again") {
-  struct Case { std::string name; std::string bytes; };
+  struct Case {
+    std::string name;
+    std::string bytes;
+  };
   const std::vector<Case> cases = {
       {"bare LF", "HTTP/1.1 200 OK\nContent-Length: 2\n\nok"},
       {"one byte", "H"},
       {"an interim answer", "HTTP/1.1 103 Early Hints\r\n\r\n"},
       {"too many fields", "HTTP/1.1 200 OK\r\nX: " + std::string(300 * 1024, 'x') + "\r\n\r\n"},
       {"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"},
-      {"length and coding", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"},
-      {"Connection takes a field", "HTTP/1.1 200 OK\r\nConnection: set-cookie\r\nContent-Length: 0\r\n\r\n"},
+      {"length and coding",
+       "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"},
+      {"Connection takes a field",
+       "HTTP/1.1 200 OK\r\nConnection: set-cookie\r\nContent-Length: 0\r\n\r\n"},
   };
   for (const Case& c : cases) {
     INFO(c.name);
@@ -331,4 +358,21 @@ TEST_CASE("what a name resolves to is judged before it is dialled") {
   client->send("GET / HTTP/1.1\r\nHost: localhost:" + std::to_string(origin.port()) + "\r\n\r\n");
   CHECK(client->read_message().has("Warder-Reason: address_not_allowed"));
   CHECK(origin.connections() == 0);
+}
+
+TEST_CASE(
+    "a connection that a rule for private addresses opened serves no request of another rule") {
+  Origin origin(answers(ok("x")));
+  TestGateway warder;
+  Rule inside = allow("api.test");
+  inside.paths = {std::get<PathPattern>(PathPattern::parse("/inside"))};
+  inside.allow_private = true;
+  warder.rules.insert(warder.rules.begin(), inside);
+  warder.route("api.test", Scheme::http, origin);
+  auto client = warder.plain();
+  for (const char* path : {"GET /inside", "GET /inside", "GET /outside", "GET /outside"}) {
+    client->send(request(path));
+    CHECK(client->read_message().status() == 200);
+  }
+  CHECK(origin.connections() == 2);
 }

@@ -23,7 +23,8 @@ TEST_CASE("the same refusal is one kind, counted, and told once") {
 TEST_CASE("a sandbox that asks for ever new things fills no memory and no screen") {
   Denials denials;
   int lines = 0;
-  for (int i = 0; i < 10'000; ++i) lines += denials.add(Reason::name_not_allowed, std::to_string(i), "") ? 1 : 0;
+  for (int i = 0; i < 10'000; ++i)
+    lines += denials.add(Reason::name_not_allowed, std::to_string(i), "") ? 1 : 0;
   CHECK(denials.list().size() == Denials::kMaxKinds);
   CHECK(denials.others() == 10'000 - Denials::kMaxKinds);
   CHECK(denials.total() == 10'000);
@@ -45,7 +46,8 @@ TEST_CASE("threads may add at once") {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
-      for (int i = 0; i < 1000; ++i) denials.add(Reason::host_not_allowed, std::to_string(i % 50), "");
+      for (int i = 0; i < 1000; ++i)
+        denials.add(Reason::host_not_allowed, std::to_string(i % 50), "");
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -18,7 +18,8 @@ Policy allowing(const std::string& host_pattern, std::vector<std::uint16_t> port
   return Policy("p", {rule});
 }
 
-RequestHead request(std::string method, std::string target, std::vector<std::string> hosts = {"api.test"}) {
+RequestHead request(std::string method, std::string target,
+                    std::vector<std::string> hosts = {"api.test"}) {
   RequestHead head;
   head.method = std::move(method);
   head.target = std::move(target);
@@ -47,7 +48,8 @@ Arrival dialled(std::string_view literal, Scheme scheme) {
   return arrival;
 }
 
-Reason reason_of(const RequestHead& head, const Arrival& arrival, const Policy& policy = allowing("**.test")) {
+Reason reason_of(const RequestHead& head, const Arrival& arrival,
+                 const Policy& policy = allowing("**.test")) {
   const Judgement judged = judge(head, arrival, policy);
   return judged.verdict.allows() ? Reason::none : judged.verdict.reason;
 }
@@ -55,12 +57,14 @@ Reason reason_of(const RequestHead& head, const Arrival& arrival, const Policy& 
 }  // namespace
 
 TEST_CASE("a request that names what its connection stands for is the policy's to decide") {
-  const Judgement judged = judge(request("GET", "/v1?q=1"), tls_to("api.test"), allowing("api.test"));
+  const Judgement judged =
+      judge(request("GET", "/v1?q=1"), tls_to("api.test"), allowing("api.test"));
   CHECK(judged.verdict.allows());
   CHECK(judged.authority == Authority{Scheme::https, name("api.test"), 443});
   CHECK(judged.target.path == "/v1");
   CHECK(judged.target.query == "q=1");
-  CHECK(reason_of(request("GET", "/"), tls_to("api.test"), allowing("other.test")) == Reason::host_not_allowed);
+  CHECK(reason_of(request("GET", "/"), tls_to("api.test"), allowing("other.test")) ==
+        Reason::host_not_allowed);
   CHECK(reason_of(request("GET", "/"), tls_to("api.test"), Policy()) == Reason::host_not_allowed);
 }
 
@@ -72,15 +76,17 @@ TEST_CASE("a host is compared as a name, not as text") {
 }
 
 TEST_CASE("BR-083 another host than the connection's is misdirected, whatever the policy allows") {
-  for (const char* other : {"evil.test", "api.test:8443", "api.test:80", "sub.api.test", "127.0.0.1", "[::1]"}) {
+  for (const char* other :
+       {"evil.test", "api.test:8443", "api.test:80", "sub.api.test", "127.0.0.1", "[::1]"}) {
     INFO(other);
-    CHECK(reason_of(request("GET", "/", {other}), tls_to("api.test")) == Reason::authority_mismatch);
+    CHECK(reason_of(request("GET", "/", {other}), tls_to("api.test")) ==
+          Reason::authority_mismatch);
   }
 }
 
 TEST_CASE("a Host that is no host is malformed") {
-  for (const char* odd : {"", " ", "api.test,evil.test", "user@api.test", "api.test/", "api.test:", "api.test:0",
-                          "api.test:99999", "0x7f.1", "127.1", "a b"}) {
+  for (const char* odd : {"", " ", "api.test,evil.test", "user@api.test", "api.test/",
+                          "api.test:", "api.test:0", "api.test:99999", "0x7f.1", "127.1", "a b"}) {
     INFO('"' << odd << '"');
     CHECK(reason_of(request("GET", "/", {odd}), tls_to("api.test")) == Reason::malformed_request);
   }
@@ -88,8 +94,10 @@ TEST_CASE("a Host that is no host is malformed") {
 
 TEST_CASE("no Host, or two, is malformed: even two that agree") {
   CHECK(reason_of(request("GET", "/", {}), tls_to("api.test")) == Reason::malformed_request);
-  CHECK(reason_of(request("GET", "/", {"api.test", "evil.test"}), tls_to("api.test")) == Reason::malformed_request);
-  CHECK(reason_of(request("GET", "/", {"api.test", "api.test"}), tls_to("api.test")) == Reason::malformed_request);
+  CHECK(reason_of(request("GET", "/", {"api.test", "evil.test"}), tls_to("api.test")) ==
+        Reason::malformed_request);
+  CHECK(reason_of(request("GET", "/", {"api.test", "api.test"}), tls_to("api.test")) ==
+        Reason::malformed_request);
 }
 
 TEST_CASE("HTTP/1.0 without Host means the connection's name, and nothing when there is none") {
@@ -107,20 +115,25 @@ TEST_CASE("HTTP/1.0 without Host means the connection's name, and nothing when t
 
 TEST_CASE("BR-145 the absolute form and the Host field must name the same") {
   CHECK(reason_of(request("GET", "http://api.test/x"), clear_to("api.test")) == Reason::none);
-  CHECK(reason_of(request("GET", "http://evil.test/x"), clear_to("api.test")) == Reason::malformed_request);
+  CHECK(reason_of(request("GET", "http://evil.test/x"), clear_to("api.test")) ==
+        Reason::malformed_request);
   CHECK(reason_of(request("GET", "http://api.test/x", {"evil.test"}), clear_to("api.test")) ==
         Reason::malformed_request);
   CHECK(reason_of(request("GET", "http://evil.test/x", {"evil.test"}), clear_to("api.test")) ==
         Reason::malformed_request);
   // A scheme that the connection does not have must not choose one.
-  CHECK(reason_of(request("GET", "https://api.test/x"), clear_to("api.test")) == Reason::malformed_request);
-  CHECK(reason_of(request("GET", "http://api.test/x"), tls_to("api.test")) == Reason::malformed_request);
-  CHECK(reason_of(request("GET", "http://api.test:8080/x", {"api.test:8080"}), clear_to("api.test")) ==
+  CHECK(reason_of(request("GET", "https://api.test/x"), clear_to("api.test")) ==
         Reason::malformed_request);
+  CHECK(reason_of(request("GET", "http://api.test/x"), tls_to("api.test")) ==
+        Reason::malformed_request);
+  CHECK(reason_of(request("GET", "http://api.test:8080/x", {"api.test:8080"}),
+                  clear_to("api.test")) == Reason::malformed_request);
 }
 
-TEST_CASE("in clear text to an address the Host field names the authority, which is what is resolved") {
-  const Judgement judged = judge(request("GET", "/"), dialled("192.0.2.7", Scheme::http), allowing("api.test"));
+TEST_CASE(
+    "in clear text to an address the Host field names the authority, which is what is resolved") {
+  const Judgement judged =
+      judge(request("GET", "/"), dialled("192.0.2.7", Scheme::http), allowing("api.test"));
   CHECK(judged.verdict.allows());
   CHECK(judged.authority == Authority{Scheme::http, name("api.test"), 80});
   CHECK(reason_of(request("GET", "/", {"evil.example"}), dialled("192.0.2.7", Scheme::http)) ==
@@ -131,7 +144,8 @@ TEST_CASE("BR-085 under TLS without a name the connection stands for its address
   const Arrival arrival = dialled("192.0.2.7", Scheme::https);
   CHECK(reason_of(request("GET", "/"), arrival) == Reason::authority_mismatch);
   CHECK(reason_of(request("GET", "/", {"192.0.2.7"}), arrival) == Reason::host_not_allowed);
-  CHECK(reason_of(request("GET", "/", {"192.0.2.7"}), arrival, allowing("192.0.2.7")) == Reason::none);
+  CHECK(reason_of(request("GET", "/", {"192.0.2.7"}), arrival, allowing("192.0.2.7")) ==
+        Reason::none);
 }
 
 TEST_CASE("a port that is not the scheme's own must be named") {
@@ -139,7 +153,8 @@ TEST_CASE("a port that is not the scheme's own must be named") {
   arrival.port = 8080;
   const Policy policy = allowing("api.test", {8080});
   CHECK(reason_of(request("GET", "/", {"api.test:8080"}), arrival, policy) == Reason::none);
-  CHECK(reason_of(request("GET", "/", {"api.test"}), arrival, policy) == Reason::authority_mismatch);
+  CHECK(reason_of(request("GET", "/", {"api.test"}), arrival, policy) ==
+        Reason::authority_mismatch);
 }
 
 TEST_CASE("what was decided for the connection holds for all its requests") {
@@ -154,13 +169,15 @@ TEST_CASE("what was decided for the connection holds for all its requests") {
 }
 
 TEST_CASE("targets that servers read in two ways are refused before any rule") {
-  for (const char* target : {"/a/../b", "/a/%2e%2e/b", "/a/%2E./b", "/a%2f..%2fb", "/a/..;x/b", "/a\\b", "/a%5cb",
-                             "/a%00b", "/a%zz", "/a%2", "/a#b", "a/b", "", "*", "api.test:443", "ftp://api.test/",
-                             "https://u@api.test/", "//"}) {
+  for (const char* target : {"/a/../b", "/a/%2e%2e/b", "/a/%2E./b", "/a%2f..%2fb", "/a/..;x/b",
+                             "/a\\b", "/a%5cb", "/a%00b", "/a%zz", "/a%2", "/a#b", "a/b", "", "*",
+                             "api.test:443", "ftp://api.test/", "https://u@api.test/", "//"}) {
     INFO(target);
     const Reason reason = reason_of(request("GET", target), tls_to("api.test"));
-    if (std::string_view(target) == "//") CHECK(reason == Reason::none);  // an empty segment is a path like any
-    else CHECK(reason == Reason::malformed_request);
+    if (std::string_view(target) == "//")
+      CHECK(reason == Reason::none);  // an empty segment is a path like any
+    else
+      CHECK(reason == Reason::malformed_request);
   }
 }
 
@@ -175,9 +192,12 @@ TEST_CASE("CONNECT and TRACE are never let through, and OPTIONS * is") {
 
 TEST_CASE("the recorded path shows no placeholder and no query value") {
   std::vector<Credential> held;
-  held.push_back({"gh", 1, std::make_shared<const SecretValue>("ghp_REALREALREAL"), "ghp_PLACEHOLDERx"});
+  held.push_back(
+      {"gh", 1, std::make_shared<const SecretValue>("ghp_REALREALREAL"), "ghp_PLACEHOLDERx"});
   const SessionSecrets secrets(std::move(held), {});
-  const auto shown = [&](const std::string& target) { return audited_path(*parse_target("GET", target), secrets); };
+  const auto shown = [&](const std::string& target) {
+    return audited_path(*parse_target("GET", target), secrets);
+  };
   CHECK(shown("/a") == "/a");
   CHECK(shown("/a?") == "/a?");
   CHECK(shown("/a?k=v&flag&x=y;z=1") == "/a?k=…&flag&x=…;z=…");

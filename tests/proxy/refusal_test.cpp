@@ -53,12 +53,14 @@ TEST_CASE("a refusal says what, why and what would allow it, in plain text") {
   CHECK(said.head.fields.find("proxy-status")->value ==
         "warder; error=http_request_denied; details=\"path_not_allowed\"");
   CHECK(said.head.fields.find("content-type")->value == "text/plain; charset=utf-8");
-  CHECK(said.body == "warder: path_not_allowed: no rule allows this path.\n  one sentence\n  rule: rule-3\n"
-                     "  to allow it: add {paths: [\"/x\"]}\n");
+  CHECK(said.body ==
+        "warder: path_not_allowed: no rule allows this path.\n  one sentence\n  rule: rule-3\n"
+        "  to allow it: add {paths: [\"/x\"]}\n");
 }
 
 TEST_CASE("who prefers JSON gets it") {
-  for (const char* accept : {"application/json", "application/vnd.github+json", "application/json, text/plain, */*"}) {
+  for (const char* accept :
+       {"application/json", "application/vnd.github+json", "application/json, text/plain, */*"}) {
     INFO(accept);
     const Read said = read(write_refusal(kRefusal, asking("GET", accept), Persist::close), "GET");
     CHECK_FALSE(said.keep_alive);
@@ -69,7 +71,8 @@ TEST_CASE("who prefers JSON gets it") {
   }
   for (const char* accept : {"*/*", "text/html,application/json"}) {
     INFO(accept);
-    CHECK(read(write_refusal(kRefusal, asking("GET", accept), Persist::close), "GET").body.starts_with("warder:"));
+    CHECK(read(write_refusal(kRefusal, asking("GET", accept), Persist::close), "GET")
+              .body.starts_with("warder:"));
   }
 }
 

@@ -18,12 +18,12 @@ HeaderList fields(std::vector<HeaderField> list) {
 }
 
 RequestHead prepared(HeaderList list, SecretsInUse session_has = SecretsInUse::no,
-                     SecretsInUse swapped_here = SecretsInUse::no, Framing framing = {}) {
+                     SecretsInUse swapped_here = SecretsInUse::no) {
   RequestHead head;
   head.method = "GET";
   head.target = "https://api.test/x";
   head.fields = std::move(list);
-  REQUIRE(prepare_request(head, kApi, framing, "/x", session_has, swapped_here));
+  REQUIRE(prepare_request(head, kApi, "/x", session_has, swapped_here));
   return head;
 }
 
@@ -49,8 +49,13 @@ ResponseHead response(HeaderList list) {
 }  // namespace
 
 TEST_CASE("in a session without secrets an ordinary request keeps every field as it was") {
-  const HeaderList sent = fields({{"HOST", "api.test"}, {"X-A", "1"}, {"x-a", "2"}, {"Accept-Encoding", "gzip, br"},
-                                  {"Range", "bytes=0-1"}, {"Expect", "100-continue"}, {"X-Empty", ""}});
+  const HeaderList sent = fields({{"HOST", "api.test"},
+                                  {"X-A", "1"},
+                                  {"x-a", "2"},
+                                  {"Accept-Encoding", "gzip, br"},
+                                  {"Range", "bytes=0-1"},
+                                  {"Expect", "100-continue"},
+                                  {"X-Empty", ""}});
   const RequestHead head = prepared(sent);
   CHECK(head.fields == sent);
   CHECK(head.target == "/x");
@@ -58,9 +63,15 @@ TEST_CASE("in a session without secrets an ordinary request keeps every field as
 }
 
 TEST_CASE("BR-021 hop-by-hop fields go, also those that Connection names") {
-  const RequestHead head = prepared(fields({{"Host", "api.test"}, {"Proxy-Authorization", "Basic dG9rOnRvaw=="},
-      {"Proxy-Connection", "keep-alive"}, {"Connection", "close, X-Hop"}, {"X-Hop", "1"}, {"Keep-Alive", "5"},
-      {"TE", "trailers, deflate"}, {"Upgrade", "h2c"}, {"X-Stays", "1"}}));
+  const RequestHead head = prepared(fields({{"Host", "api.test"},
+                                            {"Proxy-Authorization", "Basic dG9rOnRvaw=="},
+                                            {"Proxy-Connection", "keep-alive"},
+                                            {"Connection", "close, X-Hop"},
+                                            {"X-Hop", "1"},
+                                            {"Keep-Alive", "5"},
+                                            {"TE", "trailers, deflate"},
+                                            {"Upgrade", "h2c"},
+                                            {"X-Stays", "1"}}));
   CHECK(head.fields == fields({{"Host", "api.test"}, {"TE", "trailers"}, {"X-Stays", "1"}}));
 }
 
@@ -69,14 +80,22 @@ TEST_CASE("BR-021 a Connection that would take a credential off is refused") {
     INFO(name);
     RequestHead head;
     head.fields = fields({{"Host", "api.test"}, {"Connection", name}});
-    CHECK_FALSE(prepare_request(head, kApi, {}, "/", SecretsInUse::no, SecretsInUse::no));
+    CHECK_FALSE(prepare_request(head, kApi, "/", SecretsInUse::no, SecretsInUse::no));
   }
 }
 
-TEST_CASE("a chunked request is announced once, whatever the client wrote") {
-  const RequestHead head = prepared(fields({{"Host", "api.test"}, {"transfer-encoding", "CHUNKED"}}),
-                                    SecretsInUse::no, SecretsInUse::no, kChunked);
-  CHECK(head.fields == fields({{"Host", "api.test"}, {"Transfer-Encoding", "chunked"}}));
+TEST_CASE("what the client wrote of its framing goes: the origin's leg writes its own") {
+  const RequestHead head =
+      prepared(fields({{"Host", "api.test"}, {"Transfer-Encoding", "chunked"}}));
+  CHECK(head.fields == fields({{"Host", "api.test"}}));
+}
+
+TEST_CASE("HTTP/2 frames by itself: neither Transfer-Encoding nor Connection is told to it") {
+  ResponseHead head = response(fields({{"Transfer-Encoding", "chunked"}, {"X", "y"}}));
+  const ResponsePlan plan =
+      prepare_response(head, kChunked, *masks(), HttpVersion::http2, AfterThis::close);
+  CHECK(plan.delivery == Delivery::chunked);
+  CHECK(head.fields == fields({{"X", "y"}}));
 }
 
 TEST_CASE("a missing Host is put first, with its port where that is not the scheme's own") {
@@ -84,14 +103,17 @@ TEST_CASE("a missing Host is put first, with its port where that is not the sche
   RequestHead head;
   Authority odd = kApi;
   odd.port = 8443;
-  REQUIRE(prepare_request(head, odd, {}, "/", SecretsInUse::no, SecretsInUse::no));
+  REQUIRE(prepare_request(head, odd, "/", SecretsInUse::no, SecretsInUse::no));
   CHECK(head.fields == fields({{"Host", "api.test:8443"}}));
 }
 
 TEST_CASE("a session with secrets asks for bodies that can be searched") {
-  CHECK(prepared(fields({{"Host", "a"}, {"Accept-Encoding", "gzip"}, {"B", "c"}, {"accept-encoding", "br"}}),
-                 SecretsInUse::yes).fields ==
-        fields({{"Host", "a"}, {"Accept-Encoding", "identity"}, {"B", "c"}}));
+  CHECK(
+      prepared(
+          fields(
+              {{"Host", "a"}, {"Accept-Encoding", "gzip"}, {"B", "c"}, {"accept-encoding", "br"}}),
+          SecretsInUse::yes)
+          .fields == fields({{"Host", "a"}, {"Accept-Encoding", "identity"}, {"B", "c"}}));
   CHECK(prepared(fields({{"Host", "a"}}), SecretsInUse::yes).fields.has("accept-encoding"));
 }
 
@@ -103,22 +125,35 @@ TEST_CASE("where a secret is swapped no part of a body is asked for") {
   CHECK_FALSE(head.fields.has("if-range"));
 }
 
-TEST_CASE("how a body leaves follows from how it came, who asked, and whether its length is known") {
-  struct Case { Framing framing; std::string placeholder; int minor; Delivery delivery; };
+TEST_CASE(
+    "how a body leaves follows from how it came, who asked, and whether its length is known") {
+  struct Case {
+    Framing framing;
+    std::string placeholder;
+    int minor;
+    Delivery delivery;
+  };
   const std::string same = "sk-PLACEHOLDER01";
   const std::vector<Case> cases = {
-      {{}, same, 1, Delivery::none},          {{}, kLonger, 0, Delivery::none},
-      {kFive, same, 1, Delivery::length},     {kFive, same, 0, Delivery::length},
-      {kFive, kLonger, 1, Delivery::chunked}, {kFive, kLonger, 0, Delivery::until_close},
-      {kChunked, same, 1, Delivery::chunked}, {kChunked, same, 0, Delivery::until_close},
-      {kUntilClose, same, 1, Delivery::chunked}, {kUntilClose, same, 0, Delivery::until_close},
+      {{}, same, 1, Delivery::none},
+      {{}, kLonger, 0, Delivery::none},
+      {kFive, same, 1, Delivery::length},
+      {kFive, same, 0, Delivery::length},
+      {kFive, kLonger, 1, Delivery::chunked},
+      {kFive, kLonger, 0, Delivery::until_close},
+      {kChunked, same, 1, Delivery::chunked},
+      {kChunked, same, 0, Delivery::until_close},
+      {kUntilClose, same, 1, Delivery::chunked},
+      {kUntilClose, same, 0, Delivery::until_close},
   };
   for (const Case& c : cases) {
+    const HttpVersion version = c.minor == 0 ? HttpVersion::http10 : HttpVersion::http11;
     ResponseHead head = response(fields({{"X", "y"}}));
     if (c.framing.kind == Framing::Kind::length) head.fields.add("Content-Length", "5");
     if (c.framing.kind == Framing::Kind::chunked) head.fields.add("Transfer-Encoding", "chunked");
     const auto set = masks(c.placeholder);
-    const ResponsePlan plan = prepare_response(head, c.framing, *set, c.minor, AfterThis::keep_open);
+    const ResponsePlan plan =
+        prepare_response(head, c.framing, *set, version, AfterThis::keep_open);
     INFO("framing " << int(c.framing.kind) << ", " << c.placeholder << ", HTTP/1." << c.minor);
     CHECK(plan.is_well_formed);
     CHECK(plan.delivery == c.delivery);
@@ -130,27 +165,35 @@ TEST_CASE("how a body leaves follows from how it came, who asked, and whether it
 
 TEST_CASE("BR-010 the length that a HEAD answer announces stays, unless a mask could change it") {
   ResponseHead head = response(fields({{"Content-Length", "123456"}}));
-  prepare_response(head, {}, *masks(), 1, AfterThis::keep_open);
+  prepare_response(head, {}, *masks(), HttpVersion::http11, AfterThis::keep_open);
   CHECK(head.fields == fields({{"Content-Length", "123456"}}));
-  prepare_response(head, {}, *masks(kLonger), 1, AfterThis::keep_open);
+  prepare_response(head, {}, *masks(kLonger), HttpVersion::http11, AfterThis::keep_open);
   CHECK(head.fields.empty());
 }
 
 TEST_CASE("what a mask of another length makes untrue goes") {
-  const HeaderList sent = fields({{"Content-Length", "5"}, {"Content-MD5", "x"}, {"Digest", "x"},
-      {"Content-Digest", "x"}, {"Repr-Digest", "x"}, {"Accept-Ranges", "bytes"}, {"ETag", "\"v1\""}, {"X", "y"}});
+  const HeaderList sent = fields({{"Content-Length", "5"},
+                                  {"Content-MD5", "x"},
+                                  {"Digest", "x"},
+                                  {"Content-Digest", "x"},
+                                  {"Repr-Digest", "x"},
+                                  {"Accept-Ranges", "bytes"},
+                                  {"ETag", "\"v1\""},
+                                  {"X", "y"}});
   ResponseHead head = response(sent);
-  prepare_response(head, kFive, *masks(), 1, AfterThis::keep_open);
+  prepare_response(head, kFive, *masks(), HttpVersion::http11, AfterThis::keep_open);
   CHECK(head.fields == sent);
-  prepare_response(head, kFive, *masks(kLonger), 1, AfterThis::keep_open);
-  CHECK(head.fields == fields({{"ETag", "W/\"v1\""}, {"X", "y"}, {"Transfer-Encoding", "chunked"}}));
+  prepare_response(head, kFive, *masks(kLonger), HttpVersion::http11, AfterThis::keep_open);
+  CHECK(head.fields ==
+        fields({{"ETag", "W/\"v1\""}, {"X", "y"}, {"Transfer-Encoding", "chunked"}}));
 }
 
 TEST_CASE("values are masked in fields, in names and in the phrase; Alt-Svc leads past us") {
-  ResponseHead head = response(fields({{"Location", "https://x/?t=" + kValue}, {"Alt-Svc", "h3=\":443\""},
+  ResponseHead head = response(fields({{"Location", "https://x/?t=" + kValue},
+                                       {"Alt-Svc", "h3=\":443\""},
                                        {"Set-Cookie", "a=" + kValue + "; b=" + kValue}}));
   head.phrase = "Bad " + kValue;
-  const ResponsePlan plan = prepare_response(head, {}, *masks(), 1, AfterThis::keep_open);
+  const ResponsePlan plan = prepare_response(head, {}, *masks(), HttpVersion::http11, AfterThis::keep_open);
   CHECK(head.phrase == "Bad sk-PLACEHOLDER01");
   CHECK(head.fields == fields({{"Location", "https://x/?t=sk-PLACEHOLDER01"},
                                {"Set-Cookie", "a=sk-PLACEHOLDER01; b=sk-PLACEHOLDER01"}}));
@@ -161,15 +204,19 @@ TEST_CASE("values are masked in fields, in names and in the phrase; Alt-Svc lead
 }
 
 TEST_CASE("an answer whose Connection names what must stay is not passed on at all") {
-  ResponseHead head = response(fields({{"Connection", "set-cookie"}, {"Transfer-Encoding", "chunked"}}));
-  CHECK_FALSE(prepare_response(head, kChunked, *masks(), 1, AfterThis::keep_open).is_well_formed);
+  ResponseHead head =
+      response(fields({{"Connection", "set-cookie"}, {"Transfer-Encoding", "chunked"}}));
+  CHECK_FALSE(prepare_response(head, kChunked, *masks(), HttpVersion::http11, AfterThis::keep_open).is_well_formed);
 }
 
 TEST_CASE("only identity is no coding") {
-  const auto coded = [](const char* value) { return is_coded(response(fields({{"Content-Encoding", value}}))); };
+  const auto coded = [](const char* value) {
+    return is_coded(response(fields({{"Content-Encoding", value}})));
+  };
   CHECK_FALSE(is_coded(response({})));
   CHECK_FALSE(coded(""));
   CHECK_FALSE(coded("Identity"));
-  for (const char* value : {"gzip", "identity, gzip", "gzip, identity", "x", "identity,"}) CHECK(coded(value));
+  for (const char* value : {"gzip", "identity, gzip", "gzip, identity", "x", "identity,"})
+    CHECK(coded(value));
   CHECK(is_coded(response(fields({{"Content-Encoding", "identity"}, {"content-encoding", "br"}}))));
 }

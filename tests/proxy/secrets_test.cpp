@@ -7,7 +7,8 @@ using namespace warder::test;
 
 namespace {
 
-std::string get(const std::string& fields, const std::string& path = "/", const std::string& host_field = "api.test") {
+std::string get(const std::string& fields, const std::string& path = "/",
+                const std::string& host_field = "api.test") {
   return "GET " + path + " HTTP/1.1\r\nHost: " + host_field + "\r\n" + fields + "\r\n";
 }
 
@@ -46,10 +47,13 @@ Origin::Script reflects(milliseconds between = milliseconds(-1)) {
       const Message request = wire.read_message();
       if (!request.whole) return;
       const std::string token = field(request.head, "Authorization").value_or("none");
-      const std::string answer = "HTTP/1.1 200 OK\r\nX-Echo: " + token + "\r\nContent-Length: " +
-                                 std::to_string(token.size() + 4) + "\r\n\r\n<<" + token + ">>";
-      if (between.count() < 0) wire.send(answer);
-      else wire.send_bytewise(answer, between);
+      const std::string answer = "HTTP/1.1 200 OK\r\nX-Echo: " + token +
+                                 "\r\nContent-Length: " + std::to_string(token.size() + 4) +
+                                 "\r\n\r\n<<" + token + ">>";
+      if (between.count() < 0)
+        wire.send(answer);
+      else
+        wire.send_bytewise(answer, between);
     }
   };
 }
@@ -102,13 +106,13 @@ TEST_CASE("what cannot become a value leaves at once") {
   std::atomic<bool> seen{false};
   Bench bench([&](Wire& wire, std::size_t) {
     wire.read_message();
-    wire.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7\r\ndata: 1\r\n");
+    wire.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n");
     within(milliseconds(5000), [&] { return seen.load(); });
     wire.send("0\r\n\r\n");
   });
   bench.client->send(get(""));
   CHECK(bench.client->read_message(Wire::Body::none).status() == 200);
-  CHECK(bench.client->read_exactly(12) == "7\r\ndata: 1\r\n");
+  CHECK(bench.client->read_exactly(14) == "9\r\ndata: 1\n\n\r\n");
   seen = true;
   CHECK(bench.client->read_exactly(5) == "0\r\n\r\n");
 }
@@ -134,13 +138,22 @@ TEST_CASE("Basic credentials are swapped inside and masked in their encoding") {
 }
 
 TEST_CASE("a placeholder where no grant allows it is refused, and nothing is dialled") {
-  struct Case { std::string what; std::function<std::string(const std::string&)> request; Reason reason; };
+  struct Case {
+    std::string what;
+    std::function<std::string(const std::string&)> request;
+    Reason reason;
+  };
   const std::vector<Case> cases = {
-      {"query", [](const auto& ph) { return get("", "/?t=" + ph); }, Reason::placeholder_wrong_place},
-      {"cookie", [](const auto& ph) { return get("Cookie: a=" + ph + "\r\n"); }, Reason::placeholder_wrong_place},
+      {"query", [](const auto& ph) { return get("", "/?t=" + ph); },
+       Reason::placeholder_wrong_place},
+      {"cookie", [](const auto& ph) { return get("Cookie: a=" + ph + "\r\n"); },
+       Reason::placeholder_wrong_place},
       {"two fields", [](const auto& ph) { return get(bearer(ph) + "X-Api-Key: " + ph + "\r\n"); },
        Reason::placeholder_wrong_place},
-      {"OPTIONS", [](const auto& ph) { return "OPTIONS / HTTP/1.1\r\nHost: api.test\r\n" + bearer(ph) + "\r\n"; },
+      {"OPTIONS",
+       [](const auto& ph) {
+         return "OPTIONS / HTTP/1.1\r\nHost: api.test\r\n" + bearer(ph) + "\r\n";
+       },
        Reason::placeholder_wrong_place},
       {"a credential of its own", [](const auto&) { return get(bearer("ghp_attackers-own")); },
        Reason::foreign_credential},
@@ -157,7 +170,8 @@ TEST_CASE("a placeholder where no grant allows it is refused, and nothing is dia
   CHECK(bench.at_origin().empty());
   CHECK(bench.origin.connections() == 0);
   CHECK(bench.warder.log->receipts().empty());
-  for (const auto& intent : bench.warder.log->intents()) CHECK(intent.path.find(bench.ph()) == std::string::npos);
+  for (const auto& intent : bench.warder.log->intents())
+    CHECK(intent.path.find(bench.ph()) == std::string::npos);
 }
 
 TEST_CASE("a placeholder at a host without its grant, or in clear text, is refused") {
@@ -178,7 +192,6 @@ TEST_CASE("a placeholder at a host without its grant, or in clear text, is refus
 TEST_CASE("another session's placeholder is refused, in a head and in a body") {
   Bench bench(answers(ok("x")));
   const std::string foreign = "ghp_ANOTHERsessions0placeholder012345678";
-  bench.warder.session->secrets.get();
   const_cast<SessionSecrets&>(*bench.warder.session->secrets)
       .set_foreign(std::make_shared<const Matcher>(std::vector<std::string>{foreign}));
   CHECK(bench.ask(get("X-Any: " + foreign + "\r\n")).has("Warder-Reason: placeholder_foreign"));
@@ -199,9 +212,10 @@ TEST_CASE("a placeholder in a body trips, however it is cut, and never leaves wh
         std::snprintf(size.data(), size.size(), "%zx\r\n", piece.size());
         return chunked && !piece.empty() ? size.data() + piece + "\r\n" : piece;
       };
-      bench.client->send("POST / HTTP/1.1\r\nHost: api.test\r\n" +
-                         std::string(chunked ? "Transfer-Encoding: chunked" : "Content-Length: 48") + "\r\n\r\n" +
-                         framed("key=" + bench.ph().substr(0, cut)));
+      bench.client->send(
+          "POST / HTTP/1.1\r\nHost: api.test\r\n" +
+          std::string(chunked ? "Transfer-Encoding: chunked" : "Content-Length: 48") + "\r\n\r\n" +
+          framed("key=" + bench.ph().substr(0, cut)));
       pause(milliseconds(30));
       bench.client->send(framed(bench.ph().substr(cut) + "rest") + (chunked ? "0\r\n\r\n" : ""));
       const Message answer = bench.client->read_message();
@@ -209,10 +223,12 @@ TEST_CASE("a placeholder in a body trips, however it is cut, and never leaves wh
       CHECK(answer.has("Warder-Reason: placeholder_wrong_place"));
       const std::string got = bench.at_origin();
       CHECK(got.find(bench.ph()) == std::string::npos);
-      CHECK(got.find("key=") != std::string::npos);
       CHECK_FALSE(whole);
-      CHECK(bench.warder.log->receipts().at(0).reason == Reason::placeholder_wrong_place);
-      CHECK(bench.warder.log->receipts().at(0).bytes_up == 4);
+      const audit::Receipt receipt = bench.warder.log->receipts().at(0);
+      CHECK(receipt.reason == Reason::placeholder_wrong_place);
+      // What came before may have left, and is counted; of a piece with the whole of it nothing leaves.
+      CHECK(receipt.bytes_up == (cut < 40 ? 4 : 0));
+      CHECK((got.find("key=") != std::string::npos) == (cut < 40));
     }
   }
 }
@@ -220,8 +236,10 @@ TEST_CASE("a placeholder in a body trips, however it is cut, and never leaves wh
 TEST_CASE("a placeholder in a trailer trips") {
   std::atomic<bool> whole{false};
   Bench bench([&](Wire& wire, std::size_t) { whole = wire.read_message().whole; });
-  const Message answer = bench.ask("POST / HTTP/1.1\r\nHost: api.test\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-T: " +
-                                   bench.ph() + "\r\n\r\n");
+  const Message answer = bench.ask(
+      "POST / HTTP/1.1\r\nHost: api.test\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n1\r\na\r\n0\r\nX-T: " +
+      bench.ph() + "\r\n\r\n");
   CHECK(answer.has("Warder-Reason: placeholder_wrong_place"));
   CHECK(bench.at_origin().find(bench.ph()) == std::string::npos);
   CHECK_FALSE(whole);
@@ -230,12 +248,13 @@ TEST_CASE("a placeholder in a trailer trips") {
 TEST_CASE("a tripwire after the answer has begun breaks the answer off") {
   Bench bench([](Wire& wire, std::size_t) {
     wire.read_message(Wire::Body::none);
-    wire.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n");
+    wire.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nh!\r\n");
     wire.read_to_end();
   });
-  bench.client->send("POST / HTTP/1.1\r\nHost: api.test\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n");
+  bench.client->send(
+      "POST / HTTP/1.1\r\nHost: api.test\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n");
   CHECK(bench.client->read_message(Wire::Body::none).status() == 200);
-  CHECK(bench.client->read_exactly(7) == "2\r\nhi\r\n");
+  CHECK(bench.client->read_exactly(7) == "2\r\nh!\r\n");
   bench.client->send("28\r\n" + bench.ph() + "\r\n");
   CHECK(bench.client->read_to_end().find("0\r\n\r\n") == std::string::npos);
   CHECK(bench.client->ending() == Ending::reset);
@@ -243,23 +262,28 @@ TEST_CASE("a tripwire after the answer has begun breaks the answer off") {
   CHECK(bench.warder.log->receipts().at(0).reason == Reason::placeholder_wrong_place);
 }
 
-TEST_CASE("what cannot be searched does not pass where a secret was used") {
+TEST_CASE("what cannot be searched does not pass where a secret may be known") {
   Bench bench([](Wire& wire, std::size_t) {
     for (;;) {
       const Message request = wire.read_message();
       if (!request.whole) return;
       CHECK(field(request.head, "Accept-Encoding") == "identity");
       CHECK_FALSE(field(request.head, "Range"));
-      if (request.has("/gzip")) wire.send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nGZIP");
-      else if (request.has("/part")) wire.send("HTTP/1.1 206 Partial Content\r\nContent-Length: 4\r\n\r\nPART");
-      else wire.send(ok("plain"));
+      if (request.has("/gzip"))
+        wire.send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nGZIP");
+      else if (request.has("/part"))
+        wire.send("HTTP/1.1 206 Partial Content\r\nContent-Length: 4\r\n\r\nPART");
+      else
+        wire.send(ok("plain"));
     }
   });
   const std::string range = "Range: bytes=3-\r\nIf-Range: \"x\"\r\nAccept-Encoding: gzip\r\n";
-  // Before a secret went there, the coding is the origin's business.
-  CHECK(bench.ask(get("", "/gzip")).body == "GZIP");
-  CHECK(bench.ask(get(bearer(bench.ph()) + range, "/gzip")).has("Warder-Reason: response_unmaskable"));
-  CHECK(bench.ask(get(bearer(bench.ph()) + range, "/part")).has("Warder-Reason: response_unmaskable"));
+  // Also before the secret went there in this session: the host may know it from another day.
+  CHECK(bench.ask(get("", "/gzip")).has("Warder-Reason: response_unmaskable"));
+  CHECK(bench.ask(get(bearer(bench.ph()) + range, "/gzip"))
+            .has("Warder-Reason: response_unmaskable"));
+  CHECK(bench.ask(get(bearer(bench.ph()) + range, "/part"))
+            .has("Warder-Reason: response_unmaskable"));
   // And afterwards not, also without the secret.
   CHECK(bench.ask(get("", "/gzip")).has("Warder-Reason: response_unmaskable"));
   CHECK(bench.ask(get("")).body == "plain");

@@ -23,7 +23,8 @@ TlsContext self_signed(const std::string& name) {
   X509_set_issuer_name(made.get(), X509_get_subject_name(made.get()));
   X509_set_pubkey(made.get(), key.get());
   const std::string alternative = "DNS:" + name;
-  X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, alternative.c_str());
+  X509_EXTENSION* extension =
+      X509V3_EXT_conf_nid(nullptr, nullptr, NID_subject_alt_name, alternative.c_str());
   X509_add_ext(made.get(), extension, -1);
   X509_EXTENSION_free(extension);
   X509_sign(made.get(), key.get(), EVP_sha256());
@@ -42,10 +43,13 @@ TlsContext expired(TestGateway& warder, const std::string& name) {
 std::string subject_names(SSL* ssl) {
   const X509Ptr leaf(SSL_get1_peer_certificate(ssl));
   std::string names;
-  auto* list = static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(leaf.get(), NID_subject_alt_name, nullptr, nullptr));
+  auto* list = static_cast<GENERAL_NAMES*>(
+      X509_get_ext_d2i(leaf.get(), NID_subject_alt_name, nullptr, nullptr));
   for (int i = 0; i < sk_GENERAL_NAME_num(list); ++i) {
     const ASN1_STRING* text = sk_GENERAL_NAME_value(list, i)->d.dNSName;
-    names += std::string(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)), ASN1_STRING_length(text)) + " ";
+    names += std::string(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
+                         ASN1_STRING_length(text)) +
+             " ";
   }
   GENERAL_NAMES_free(list);
   return names;
@@ -54,24 +58,33 @@ std::string subject_names(SSL* ssl) {
 }  // namespace
 
 TEST_CASE("BR-094 an origin that cannot prove its name gets not one byte") {
-  struct Case { std::string what; std::function<TlsContext(TestGateway&)> make; std::string says; };
+  struct Case {
+    std::string what;
+    std::function<TlsContext(TestGateway&)> make;
+    std::string says;
+  };
   const SystemClock clock;
   const std::vector<Case> cases = {
       {"expired", [](TestGateway& w) { return expired(w, "api.test"); }, "expired"},
-      {"another name", [](TestGateway& w) { return w.trusted_tls("other.test"); }, "hostname mismatch"},
-      {"a parent's name", [](TestGateway& w) { return w.trusted_tls("test.api.test"); }, "hostname mismatch"},
+      {"another name", [](TestGateway& w) { return w.trusted_tls("other.test"); },
+       "hostname mismatch"},
+      {"a parent's name", [](TestGateway& w) { return w.trusted_tls("test.api.test"); },
+       "hostname mismatch"},
       {"self-signed", [](TestGateway&) { return self_signed("api.test"); }, "self-signed"},
-      {"unknown authority", [&](TestGateway&) {
+      {"unknown authority",
+       [&](TestGateway&) {
          const CertificateAuthority unknown(clock, "unknown");
          return tls_server(unknown.mint(host("api.test")).get(), unknown.leaf_key());
-       }, "issuer"}};
+       },
+       "issuer"}};
   for (const Case& c : cases) {
     INFO(c.what);
     TestGateway warder;
     Origin origin(answers(ok("x")), c.make(warder));
     warder.route("api.test", Scheme::https, origin);
     auto client = warder.tls();
-    client->send("GET / HTTP/1.1\r\nHost: api.test\r\nAuthorization: Bearer " + warder.placeholder + "\r\n\r\n");
+    client->send("GET / HTTP/1.1\r\nHost: api.test\r\nAuthorization: Bearer " + warder.placeholder +
+                 "\r\n\r\n");
     const Message answer = client->read_message();
     CHECK(answer.status() == 502);
     CHECK(answer.has("Warder-Reason: upstream_tls_failed"));
@@ -174,7 +187,8 @@ TEST_CASE("BR-083 a Host that is not the TLS name is misdirected on every reques
   for (int i = 0; i < 2; ++i) {
     client->send("GET / HTTP/1.1\r\nHost: other.test\r\n\r\n");
     CHECK(client->read_message().status() == 200);
-    client->send("GET / HTTP/1.1\r\nHost: api.test\r\nAuthorization: Bearer " + warder.placeholder + "\r\n\r\n");
+    client->send("GET / HTTP/1.1\r\nHost: api.test\r\nAuthorization: Bearer " + warder.placeholder +
+                 "\r\n\r\n");
     CHECK(client->read_message().status() == 421);
     client->send("GET https://api.test/ HTTP/1.1\r\nHost: other.test\r\n\r\n");
     CHECK(client->read_message().status() == 400);
@@ -183,11 +197,15 @@ TEST_CASE("BR-083 a Host that is not the TLS name is misdirected on every reques
   CHECK(other.connections() == 1);  // refusals in between cost no connection
 }
 
-TEST_CASE("a client that offers h2 alone gets an alert, one that offers nothing gets HTTP/1.1") {
+TEST_CASE("ALPN: h2 is spoken, an unknown protocol alone gets an alert, silence is HTTP/1.1") {
   TestGateway warder;
   TestGateway::Hello hello;
-  hello.alpn = "h2";
+  hello.alpn = "h3";
   CHECK(warder.tls(hello)->tls_error().find("no application protocol") != std::string::npos);
+  hello.alpn = "h2";
+  auto modern = warder.tls(hello);
+  REQUIRE(modern->tls_error().empty());
+  CHECK(negotiated_version(modern->ssl()) == HttpVersion::http2);
   hello.alpn = "";
   auto client = warder.tls(hello);
   REQUIRE(client->tls_error().empty());
@@ -213,8 +231,8 @@ TEST_CASE("sessions are resumed") {
   auto first = warder.tls();
   first->send(kGet);
   CHECK(first->read_message().body == "x");  // and the ticket
-  const std::unique_ptr<SSL_SESSION, decltype(&SSL_SESSION_free)> ticket(SSL_get1_session(first->ssl()),
-                                                                         &SSL_SESSION_free);
+  const std::unique_ptr<SSL_SESSION, decltype(&SSL_SESSION_free)> ticket(
+      SSL_get1_session(first->ssl()), &SSL_SESSION_free);
   REQUIRE(SSL_SESSION_is_resumable(ticket.get()) == 1);
   TestGateway::Hello hello;
   hello.resume = ticket.get();

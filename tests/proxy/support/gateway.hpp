@@ -42,10 +42,14 @@ inline Arrival arrival(Scheme scheme, std::string_view bound) {
 }
 
 // The secret "github", granted at api.test.
-inline std::unique_ptr<SessionSecrets> one_secret(const std::string& value, const std::string& placeholder) {
+inline std::unique_ptr<SessionSecrets> one_secret(const std::string& value,
+                                                  const std::string& placeholder) {
   std::vector<Credential> held;
   held.push_back({"github", 1, std::make_shared<const SecretValue>(value), placeholder});
-  Grant grant{"github", {std::get<HostPattern>(HostPattern::parse("api.test"))}, default_places(), "test:2"};
+  Grant grant{"github",
+              {std::get<HostPattern>(HostPattern::parse("api.test"))},
+              default_places(),
+              "test:2"};
   std::vector<Grant> grants;
   grants.push_back(std::move(grant));
   return std::make_unique<SessionSecrets>(std::move(held), std::move(grants));
@@ -55,7 +59,8 @@ inline Task<> serve_as(Worker& worker, Gateway& gateway, std::shared_ptr<Session
                        tcp::socket socket, Arrival arrival) {
   Connection connection(worker, gateway, std::move(session), std::move(socket));
   connection.arrival = std::move(arrival);
-  if (connection.arrival.scheme == Scheme::https && !co_await accept_tls(connection, "test")) co_return;
+  if (connection.arrival.scheme == Scheme::https && !co_await accept_tls(connection, "test"))
+    co_return;
   co_await serve_requests(connection);
 }
 
@@ -82,8 +87,8 @@ struct TestGateway {
   // Change `limits`, `upstream` and `rules` before the first open().
   explicit TestGateway(std::size_t worker_count = 1) {
     write_roots();
-    log = std::make_unique<WatchedLog>(
-        audit::Log::open({directory.path("audit.jsonl"), directory.path("audit.key"), "test"}, clock));
+    log = std::make_unique<WatchedLog>(audit::Log::open(
+        {directory.path("audit.jsonl"), directory.path("audit.key"), "test"}, clock));
     for (std::size_t i = 0; i < worker_count; ++i) workers.push_back(std::make_unique<Worker>());
   }
   ~TestGateway() { stop(); }
@@ -166,7 +171,8 @@ struct TestGateway {
   void start() {
     if (gateway) return;
     upstream_tls = std::make_unique<UpstreamTls>(upstream.ca);
-    gateway.reset(new Gateway{upstream, *log, leaves, sandbox_tls, *upstream_tls, resolver, limits});
+    gateway.reset(
+        new Gateway{upstream, *log, leaves, sandbox_tls, *upstream_tls, resolver, limits});
     SystemRandom random;
     std::unique_ptr<SessionSecrets> held;
     if (secret.empty()) {

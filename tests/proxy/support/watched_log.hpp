@@ -19,7 +19,8 @@ class WatchedLog final : public audit::Log {
   std::atomic<bool> refuses_receipts{false};
   std::atomic<bool> keeps_silent{false};  // neither yes nor no, until release()
 
-  void append(audit::Record record, audit::Durability durability, unsigned reserve, Done done) override {
+  void append(audit::Record record, audit::Durability durability, unsigned reserve,
+              Done done) override {
     if (refuses_records) return done(false, 0);
     {
       const std::scoped_lock lock(mutex_);

@@ -15,6 +15,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -75,6 +76,7 @@ struct Message {
 class Wire {
  public:
   explicit Wire(Fd socket) : socket_(std::move(socket)) {
+    ::signal(SIGPIPE, SIG_IGN);  // OpenSSL's own socket writes would raise it
     const int one = 1;
     ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     set_patience(milliseconds(10'000));
@@ -113,8 +115,9 @@ class Wire {
   bool send(std::string_view bytes) {
     while (!bytes.empty()) {
       ERR_clear_error();
-      const ssize_t n = ssl_ != nullptr ? SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size()))
-                                        : ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      const ssize_t n = ssl_ != nullptr
+                            ? SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size()))
+                            : ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (n <= 0) return false;
       bytes.remove_prefix(static_cast<std::size_t>(n));
     }
@@ -139,7 +142,8 @@ class Wire {
     const auto end = std::chrono::steady_clock::now() + time;
     for (;;) {
       pollfd waiting{socket_.get(), POLLIN, 0};
-      const auto left = std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now());
+      const auto left =
+          std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now());
       if (::poll(&waiting, 1, static_cast<int>(std::max<long>(left.count(), 0))) <= 0) return false;
       if (ssl_ == nullptr || has_more_than_tickets()) return true;
     }
@@ -228,9 +232,12 @@ class Wire {
   void note_end(int returned) {
     const int error = errno;
     if (ssl_ == nullptr) {
-      if (returned == 0) ending_ = Ending::clean;
-      else if (error == EAGAIN) timed_out_ = true;
-      else ending_ = Ending::reset;
+      if (returned == 0)
+        ending_ = Ending::clean;
+      else if (error == EAGAIN)
+        timed_out_ = true;
+      else
+        ending_ = Ending::reset;
       return;
     }
     switch (SSL_get_error(ssl_, returned)) {

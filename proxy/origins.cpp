@@ -1,0 +1,76 @@
+#include "proxy/origins.hpp"
+
+#include <algorithm>
+
+#include "proxy/h2_origin.hpp"
+
+namespace warder {
+
+Origins::Origins(Worker& worker, Gateway& gateway)
+    : worker_(worker), gateway_(gateway), dialled_(worker.loop(), SteadyTime::max()) {}
+
+Origins::~Origins() {
+  if (h2_) h2_->peer.end();
+}
+
+std::unique_ptr<OriginLeg> Origins::leg_on(std::unique_ptr<H1Connection> connection) {
+  auto give_back = [this](std::unique_ptr<H1Connection> back) {
+    if (idle_.size() < kMaxIdle) idle_.push_back(std::move(back));
+  };
+  return std::make_unique<H1Origin>(std::move(connection), gateway_.upstream.idle_timeout, std::move(give_back));
+}
+
+std::unique_ptr<OriginLeg> Origins::leg_on(Upstream opened) {
+  if (opened.version != HttpVersion::http2) {
+    return leg_on(std::make_unique<H1Connection>(std::move(opened), gateway_.limits.head));
+  }
+  opened.stream->limit_writes(gateway_.upstream.idle_timeout);
+  h2_ = std::make_shared<H2Connection>(worker_, std::move(opened), gateway_.limits.head);
+  H2Connection::run(h2_, worker_, gateway_.limits.keep_alive);
+  return std::make_unique<H2Origin>(h2_, gateway_.upstream.idle_timeout);
+}
+
+std::unique_ptr<OriginLeg> Origins::take_kept(const Authority& authority, PrivateAddresses allowed,
+                                              HttpVersion newest) {
+  const auto fits = [&](const Upstream& upstream) {
+    return upstream.authority == authority && upstream.private_addresses == allowed;
+  };
+  if (newest == HttpVersion::http2 && h2_ && h2_->peer.takes_streams() && fits(h2_->upstream)) {
+    return std::make_unique<H2Origin>(h2_, gateway_.upstream.idle_timeout);
+  }
+  while (!idle_.empty()) {
+    auto connection = std::move(idle_.back());
+    idle_.pop_back();
+    if (fits(connection->upstream) && !connection->is_stale()) return leg_on(std::move(connection));
+  }
+  return nullptr;
+}
+
+// Many streams may ask at once: the first one dials, and if the origin speaks HTTP/2 that one connection is for all.
+Task<> Origins::wait_for_dial() {
+  while (dialling_) {
+    dialled_.expires_at(SteadyTime::max());
+    (void)co_await dialled_.async_wait(as_result);
+  }
+}
+
+Task<std::variant<std::unique_ptr<OriginLeg>, DialFailure>> Origins::acquire(Authority authority,
+                                                                             PrivateAddresses allowed,
+                                                                             HttpVersion newest) {
+  const bool may_share = newest == HttpVersion::http2 && !speaks_h1_;
+  if (may_share) co_await wait_for_dial();
+  if (auto kept = take_kept(authority, allowed, newest)) co_return std::move(kept);
+  const bool shares = may_share && !speaks_h1_ && !dialling_;
+  if (shares) dialling_ = true;
+  auto opened = co_await open_upstream(worker_, gateway_, std::move(authority), allowed, newest);
+  if (shares) {
+    dialling_ = false;
+    dialled_.cancel();
+  }
+  if (auto* failure = std::get_if<DialFailure>(&opened)) co_return std::move(*failure);
+  Upstream& upstream = std::get<Upstream>(opened);
+  if (newest == HttpVersion::http2 && upstream.version != HttpVersion::http2) speaks_h1_ = true;
+  co_return leg_on(std::move(upstream));
+}
+
+}  // namespace warder
