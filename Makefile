@@ -26,7 +26,7 @@ BUILD := cmake --build --parallel $(JOBS) --preset
 CTEST := ctest --output-on-failure --no-tests=error --test-dir
 
 .PHONY: help run build test test-full lint fuzz install clean
-.PHONY: deps-build deps-test build-tests pure-asan
+.PHONY: deps-build deps-test deps-full build-tests pure-asan
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | \
@@ -48,14 +48,13 @@ build: deps-build ## build/warder and build/warder-sandbox (Release)
 	@$(BUILD) release --target warder warder-sandbox
 
 test: deps-test pure-asan build-tests ## everything: the pure libraries under ASan+UBSan, then all tests (Release)
-	@$(CTEST) build
+	@$(CTEST) build -LE full
 
-test-full: deps-test ## test, and before it all unit tests under ASan+UBSan and TSan, and each fuzz target for 10 s
-	@for preset in dev tsan; do \
-	  cmake --preset $$preset >/dev/null; $(BUILD) $$preset; $(CTEST) build-$$preset -L unit; \
-	done
+test-full: deps-full build-tests ## all there is: sanitizers over everything, fuzzing, soak, gigabytes, more clients
+	@cmake --preset dev >/dev/null; $(BUILD) dev; $(CTEST) build-dev -LE full
+	@cmake --preset tsan >/dev/null; $(BUILD) tsan; $(CTEST) build-tsan -L unit
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=10
-	@$(MAKE) --no-print-directory test
+	@$(CTEST) build
 
 lint: ## format, bans and the co_await rule; with TIDY=1 also clang-tidy
 	@tools/install-deps lint
@@ -80,6 +79,9 @@ deps-build:
 
 deps-test:
 	@tools/install-deps build runtime tests
+
+deps-full:
+	@tools/install-deps build runtime tests full
 
 build-tests:
 	@cmake --preset release >/dev/null

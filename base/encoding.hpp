@@ -12,7 +12,8 @@ namespace warder {
 enum class Base64Alphabet : std::uint8_t { standard, url };
 enum class Base64Padding : bool { no, yes };
 
-std::string base64_encode(std::string_view bytes, Base64Alphabet alphabet = Base64Alphabet::standard,
+std::string base64_encode(std::string_view bytes,
+                          Base64Alphabet alphabet = Base64Alphabet::standard,
                           Base64Padding padding = Base64Padding::yes);
 // Strict: one alphabet or the other, padding right or absent, no white space, no stray trailing bits.
 std::optional<std::string> base64_decode(std::string_view text);

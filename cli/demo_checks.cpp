@@ -255,7 +255,7 @@ std::string in_words(const audit::Verification& result) {
                      " signed checkpoints,\nthe last covers " + std::to_string(result.covered) +
                      "\n";
   if (!result.detail.empty()) text += result.detail + "\n";
-  if (!result.root.empty()) text += "root " + result.root + "\n";
+  if (!result.root.empty()) text += "root of the tree:\n" + result.root + "\n";
   return text;
 }
 

@@ -5,6 +5,7 @@
 
 #include "cli/audit_command.hpp"
 #include "cli/demo_command.hpp"
+#include "cli/harden.hpp"
 #include "cli/init_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/trust_command.hpp"
@@ -82,6 +83,7 @@ void add_audit(CLI::App& app, AuditVerifyArgs& args, int& code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  hold_standard_descriptors();
   CLI::App app("Warder lets programs that nobody trusts use credentials that they cannot read.", "warder");
   app.set_version_flag("--version", "warder " WARDER_VERSION);
   app.require_subcommand(1);

@@ -2,10 +2,9 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 #include "base/reason.hpp"
+#include "cli/harden.hpp"
 #include "cli/sandboxed_run.hpp"
 #include "cli/trust_command.hpp"
 #include "config/audit_place.hpp"
@@ -26,8 +25,7 @@ Config base_config(const RunArgs& args, const fs::path& workspace) {
   if (!args.config.empty()) return load_config(args.config);
   const fs::path found = workspace / "warder.yaml";
   if (!fs::exists(found)) return {};
-  std::ifstream file(found, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const std::string bytes = config_bytes(found);
   if (!is_trusted(found, bytes)) {
     throw ConfigError(found.string() + " is not trusted, or has changed since: look at it, then `warder trust`; or say "
                                        "--config " + found.string());
@@ -97,6 +95,7 @@ int run_or_throw(const RunArgs& args) {
   const char* home = std::getenv("HOME");
   const std::string refusal = refuse_workspace(workspace, home != nullptr ? home : "");
   if (!refusal.empty()) throw ConfigError(refusal);
+  if (const std::string inherited = refuse_standard_descriptors(); !inherited.empty()) throw ConfigError(inherited);
   Chosen chosen = choose(args, workspace);
   check_audit_place(chosen.config, workspace);
   if (allows_nothing(chosen) && args.quiet == Quiet::no) {

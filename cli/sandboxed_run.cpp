@@ -39,11 +39,35 @@ std::vector<fs::path> covered_directories(const RunSpec& spec, const fs::path& a
     if (is_within(fs::weakly_canonical(spec.workspace), directory)) {
       throw ConfigError(secret.where + ": the file of secret " + secret.name + ", " +
                         secret.source.file.string() +
-                        ", lies in the workspace where the sandbox would read it: move it into a directory of its own");
+                        ", lies in the workspace where the sandbox would read it: move it into a "
+                        "directory of its own");
     }
     covered.push_back(directory);
   }
   return covered;
+}
+
+// A link cannot be held fast, only what it leads to: the sandbox could point it elsewhere for the next run.
+void refuse_links(const fs::path& file, const fs::path& writable) {
+  for (fs::path at = file; is_within(at, writable) && at != writable; at = at.parent_path()) {
+    if (!fs::is_symlink(at)) continue;
+    throw ConfigError(at.string() +
+                      " is a link that the sandbox could point elsewhere for the next run: name "
+                      "what it leads to");
+  }
+}
+
+// What the next run will believe.
+std::vector<fs::path> frozen_files(const RunSpec& spec) {
+  std::vector<fs::path> files = spec.config.gateway.upstream.ca;
+  if (!spec.config.file.empty()) files.push_back(spec.config.file);
+  for (fs::path& file : files) {
+    file = fs::absolute(file).lexically_normal();
+    refuse_links(file, spec.workspace.lexically_normal());
+    for (const fs::path& writable : spec.read_write)
+      refuse_links(file, writable.lexically_normal());
+  }
+  return files;
 }
 
 SandboxSpec sandbox_spec(const RunSpec& spec, const CertificateAuthority& authority,
@@ -55,6 +79,7 @@ SandboxSpec sandbox_spec(const RunSpec& spec, const CertificateAuthority& author
   sandbox.read_only = spec.read_only;
   sandbox.read_write = spec.read_write;
   sandbox.covered = std::move(covered);
+  sandbox.frozen = frozen_files(spec);
   sandbox.executable_dir = executable_directory();
   sandbox.ca_pem = authority.pem();
   sandbox.bundle_pem = merged_bundle(system_bundle(), sandbox.ca_pem);
@@ -76,7 +101,8 @@ bool record_start(audit::Log& log, const RunSpec& spec, const Session& session) 
   start.policy = spec.policy;
   start.policy_sha256 = sha256_hex(to_yaml(spec.config, spec.policy));
   start.command = spec.argv;
-  for (const Credential& credential : session.secrets->credentials()) start.secrets.push_back(credential.name);
+  for (const Credential& credential : session.secrets->credentials())
+    start.secrets.push_back(credential.name);
   return record_now(log, std::move(start));
 }
 
@@ -89,7 +115,8 @@ bool record_end(audit::Log& log, const Session& session, int exit_code) {
   return record_now(log, std::move(end));
 }
 
-std::unique_ptr<audit::Log> open_log(const fs::path& file, const std::string& run, const Clock& clock) {
+std::unique_ptr<audit::Log> open_log(const fs::path& file, const std::string& run,
+                                     const Clock& clock) {
   try {
     return audit::Log::open({file, audit_key_file(), run}, clock);
   } catch (const std::runtime_error& error) {
@@ -119,16 +146,21 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   const auto log = open_log(outcome.audit_file, run, clock);
   EmbeddedGateway gateway(spec.config, *log, clock);
 
-  auto session = std::make_shared<Session>(run, Policy(policy->name, policy->rules), std::move(prepared.secrets));
+  auto session = std::make_shared<Session>(run, Policy(policy->name, policy->rules),
+                                           std::move(prepared.secrets));
   session->announce = spec.announce;
-  auto started = Sandbox::start(sandbox_spec(spec, gateway.authority(), std::move(env), std::move(covered)),
-                                executable_directory() / "warder-sandbox");
-  if (auto* failure = std::get_if<LaunchFailure>(&started)) throw RunRefused(failure->message, failure->exit_code);
+  auto started =
+      Sandbox::start(sandbox_spec(spec, gateway.authority(), std::move(env), std::move(covered)),
+                     executable_directory() / "warder-sandbox");
+  if (auto* failure = std::get_if<LaunchFailure>(&started))
+    throw RunRefused(failure->message, failure->exit_code);
   Sandbox sandbox = std::move(std::get<Sandbox>(started));
-  if (!record_start(*log, spec, *session)) throw RunRefused("the audit log cannot be written: nothing was run", 125);
+  if (!record_start(*log, spec, *session))
+    throw RunRefused("the audit log cannot be written: nothing was run", 125);
   gateway.start(session, std::move(sandbox.listeners()));
   auto gone = sandbox.go();
-  if (auto* failure = std::get_if<LaunchFailure>(&gone)) throw RunRefused(failure->message, failure->exit_code);
+  if (auto* failure = std::get_if<LaunchFailure>(&gone))
+    throw RunRefused(failure->message, failure->exit_code);
   outcome.exit_code = sandbox.wait();
 
   gateway.stop();

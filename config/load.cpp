@@ -61,7 +61,19 @@ PolicyConfig read_policy(const Reader& reader, const YamlEntry& entry,
   throw ConfigError(file.string() + ": cannot be read: " + why);
 }
 
-std::string bytes_of(const std::filesystem::path& file) {
+template <class List>
+auto by_name(const List& list, std::string_view name) {
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const auto& item) { return item.name == name; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+const PolicyConfig* Config::policy(std::string_view name) const { return by_name(policies, name); }
+const SecretConfig* Config::secret(std::string_view name) const { return by_name(secrets, name); }
+
+std::string config_bytes(const std::filesystem::path& file) {
   // Not blocking: a FIFO in the configuration's place must not hang the start.
   const Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   const auto last_error = [] { return std::generic_category().message(errno); };
@@ -84,19 +96,9 @@ std::string bytes_of(const std::filesystem::path& file) {
   return bytes;
 }
 
-template <class List>
-auto by_name(const List& list, std::string_view name) {
-  const auto found =
-      std::find_if(list.begin(), list.end(), [&](const auto& item) { return item.name == name; });
-  return found == list.end() ? nullptr : &*found;
+Config load_config(const std::filesystem::path& file) {
+  return parse_config(config_bytes(file), file);
 }
-
-}  // namespace
-
-const PolicyConfig* Config::policy(std::string_view name) const { return by_name(policies, name); }
-const SecretConfig* Config::secret(std::string_view name) const { return by_name(secrets, name); }
-
-Config load_config(const std::filesystem::path& file) { return parse_config(bytes_of(file), file); }
 
 Config parse_config(std::string bytes, const std::filesystem::path& file) {
   const Reader reader(file);

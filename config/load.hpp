@@ -9,6 +9,10 @@
 
 namespace warder {
 
+// What a configuration file holds, at most a byte more than one may. Throws ConfigError, also for what is no regular
+// file.
+std::string config_bytes(const std::filesystem::path& file);
+
 // Throws ConfigError. Relative paths resolve against the file's directory.
 Config load_config(const std::filesystem::path& file);
 Config parse_config(std::string bytes, const std::filesystem::path& file);

@@ -1,11 +1,11 @@
 // An origin that speaks HTTP/2: many exchanges at once on a connection.
 #pragma once
 
-#include <array>
 #include <memory>
+#include <optional>
 
 #include "proxy/gateway.hpp"
-#include "proxy/h2_peer.hpp"
+#include "proxy/h2_stream.hpp"
 #include "proxy/legs.hpp"
 #include "proxy/upstream.hpp"
 
@@ -20,7 +20,7 @@ struct H2Connection {
 
   Upstream upstream;
   Input input;
-  H2Peer peer;
+  const std::shared_ptr<H2Peer> peer;
   bool was_used = false;
 };
 
@@ -38,7 +38,7 @@ class H2Origin final : public OriginLeg {
   Framing framing() const override;
   std::optional<BodyStep> try_read_body() override;
   Task<BodyStep> read_body() override;
-  HeaderList& trailers() override { return trailers_; }
+  HeaderList& trailers() override { return stream_ ? stream_->trailers() : no_trailers_; }
   void end_reads_at(SteadyTime deadline) override;
   void limit_reads(SteadyDuration limit) override;
   bool has_spoken() const override { return spoken_; }
@@ -49,29 +49,23 @@ class H2Origin final : public OriginLeg {
   const UpstreamFacts& facts() const override { return connection_->upstream.facts; }
 
  private:
-  H2Session& session() { return connection_->peer.session(); }
   void give_up(H2Code code);
-  void give_back_window();
-  BodyStep step_of(H2Event event);
   BodyStep lost() const;
+  bool is_gone() { return !stream_ || stream_->box().gone; }
   // False: the deadline passed.
   Task<bool> wait_for_event();
+  void wake_reader();
 
   std::shared_ptr<H2Connection> connection_;
-  StreamId stream_ = 0;
-  H2Box* box_ = nullptr;  // the peer's, while the stream is open
+  std::optional<H2Stream> stream_;  // once it is open
+  HeaderList no_trailers_;
   SteadyDuration write_limit_;
   SteadyTime deadline_ = SteadyTime::max();
   SteadyDuration limit_ = std::chrono::hours(24);
   H2ResponseHead head_{};
-  HeaderList trailers_;
-  std::array<std::string, 2> pieces_;  // the one that is out, and the one before it
-  std::size_t which_ = 0;
-  std::size_t taken_ = 0;
   bool reused_ = false;
   bool spoken_ = false;
   bool closed_ = false;
-  bool read_end_ = false;
   bool sent_end_ = false;
 };
 

@@ -39,7 +39,7 @@ H2Box& H2Peer::open(StreamId stream) {
 void H2Peer::forget(StreamId stream) {
   boxes_.erase(stream);
   // An idle connection has a limit that a busy one has not: the reader looks again.
-  if (boxes_.empty()) stream_.interrupt_read();
+  if (boxes_.empty() && !ended_) stream_.interrupt_read();
 }
 
 void H2Peer::lose(H2Box& box, std::uint32_t code) {
@@ -144,6 +144,11 @@ Task<> H2Peer::read_loop(SteadyDuration idle, OnRequest on_request) {
   session_.shut_down();
   kick();
   end();
+}
+
+void H2Peer::forsake() {
+  ended_ = true;
+  for (auto& [stream, box] : boxes_) box->gone = true;
 }
 
 void H2Peer::end() {

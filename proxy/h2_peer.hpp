@@ -50,6 +50,8 @@ class H2Peer {
   void kick();
   // Ends the connection from our side.
   void end();
+  // The stream that this borrows is about to die: it is not touched any more.
+  void forsake();
 
   // False: the deadline passed.
   static Task<bool> wait(asio::steady_timer& wake, SteadyTime deadline);

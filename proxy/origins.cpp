@@ -10,7 +10,7 @@ Origins::Origins(Worker& worker, Gateway& gateway)
     : worker_(worker), gateway_(gateway), dialled_(worker.loop(), SteadyTime::max()) {}
 
 Origins::~Origins() {
-  if (h2_) h2_->peer.end();
+  if (h2_) h2_->peer->end();
 }
 
 std::unique_ptr<OriginLeg> Origins::leg_on(std::unique_ptr<H1Connection> connection) {
@@ -35,7 +35,7 @@ std::unique_ptr<OriginLeg> Origins::take_kept(const Authority& authority, Privat
   const auto fits = [&](const Upstream& upstream) {
     return upstream.authority == authority && upstream.private_addresses == allowed;
   };
-  if (newest == HttpVersion::http2 && h2_ && h2_->peer.takes_streams() && fits(h2_->upstream)) {
+  if (newest == HttpVersion::http2 && h2_ && h2_->peer->takes_streams() && fits(h2_->upstream)) {
     return std::make_unique<H2Origin>(h2_, gateway_.upstream.idle_timeout);
   }
   while (!idle_.empty()) {

@@ -13,7 +13,8 @@ struct Message {
   std::vector<Fd> fds;
 };
 
-inline constexpr std::size_t kMaxMessage = 64 << 20;  // a plan holds a trust bundle, an argv and an environment
+inline constexpr std::size_t kMaxMessage =
+    64 << 20;  // a plan holds a trust bundle, an argv and an environment
 inline constexpr std::size_t kMaxFds = 16;
 
 // False: the peer is gone.

@@ -15,7 +15,8 @@ namespace warder {
 struct Identity {
   uid_t uid = 0;
   gid_t gid = 0;
-  std::map<std::filesystem::path, std::string> staged;  // host path → where it was attached; empty when not root
+  std::map<std::filesystem::path, std::string>
+      staged;  // host path → where it was attached; empty when not root
 };
 
 // As an ordinary user: that user, nothing staged. As root: the first of SUDO_UID and the workspace's owner that is not 0,

@@ -1,17 +1,33 @@
 #include "sandbox-launcher/init.hpp"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <optional>
 
+#include "sandbox-launcher/landlock.hpp"
+
 namespace warder {
 namespace {
+
+// Threads included. Since Linux 5.14 counted for this sandbox alone.
+constexpr rlim_t kMostProcesses = 8'192;
+
+bool limit_processes() {
+  rlimit processes{};
+  if (::getrlimit(RLIMIT_NPROC, &processes) != 0) return false;
+  processes.rlim_cur = std::min(processes.rlim_cur, kMostProcesses);
+  processes.rlim_max = std::min(processes.rlim_max, kMostProcesses);
+  return ::setrlimit(RLIMIT_NPROC, &processes) == 0;
+}
 
 int code_of(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -28,6 +44,10 @@ int code_of(int status) {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (!limit_processes() || !confine_to_view()) {
+    std::fprintf(stderr, "warder: cannot confine the command: %s\n", std::strerror(errno));
+    ::_exit(126);
+  }
   ::execvp(argv[0], argv);
   const int code = errno == ENOENT || errno == ENOTDIR ? 127 : 126;
   std::fprintf(stderr, "warder: %s: %s\n", argv[0],
@@ -48,14 +68,17 @@ class Init {
       const pid_t changed = ::waitpid(-1, &status, WNOHANG | WUNTRACED);
       if (changed <= 0) return code;
       if (changed != command_) continue;
-      if (!WIFSTOPPED(status)) code = code_of(status);
-      else if (foreground_ == Foreground::yes) (void)!::write(status_, kStoppedLine, std::strlen(kStoppedLine));
+      if (!WIFSTOPPED(status))
+        code = code_of(status);
+      else if (foreground_ == Foreground::yes)
+        (void)!::write(status_, kStoppedLine, std::strlen(kStoppedLine));
     }
   }
 
   void pass_on(int number, const siginfo_t& what) {
     if (number == SIGCONT && foreground_ == Foreground::yes) {
-      if (what.si_code == SI_QUEUE && what.si_value.sival_int == static_cast<int>(Continued::in_foreground)) {
+      if (what.si_code == SI_QUEUE &&
+          what.si_value.sival_int == static_cast<int>(Continued::in_foreground)) {
         ::tcsetpgrp(STDIN_FILENO, command_);
       }
       ::kill(-command_, SIGCONT);
@@ -75,13 +98,20 @@ class Init {
 
 int run_init(char** argv, Foreground foreground, int status) {
   ::fcntl(status, F_SETFD, FD_CLOEXEC);
+  // CMD has our uid. It must not trace us or take our descriptors: what comes out of that pipe, Warder acts on outside.
+  if (::prctl(PR_SET_DUMPABLE, 0) != 0) {
+    std::fprintf(stderr, "warder: cannot close the sandbox's first process to others: %s\n",
+                 std::strerror(errno));
+    return 126;
+  }
   sigset_t all;
   sigfillset(&all);
   // Blocked signals wait for sigwaitinfo(); for the first process of a namespace unblocked ones would be dropped.
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   const pid_t command = ::fork();
   if (command < 0) {
-    std::fprintf(stderr, "warder: cannot start a process in the sandbox: %s\n", std::strerror(errno));
+    std::fprintf(stderr, "warder: cannot start a process in the sandbox: %s\n",
+                 std::strerror(errno));
     return 126;
   }
   if (command == 0) execute(argv, foreground);

@@ -109,7 +109,9 @@ Prepared prepare(const LaunchPlan& plan, const Identity& identity, int status) {
   return prepared;
 }
 
-[[noreturn]] void execute_bubblewrap(const LaunchPlan& plan, Prepared prepared, int status) {
+[[noreturn]] void execute_bubblewrap(const LaunchPlan& plan, Prepared prepared, int control, int status) {
+  // Its other end is in the gateway's process: nothing inside may hold it.
+  ::fcntl(control, F_SETFD, FD_CLOEXEC);
   // bubblewrap closes its own before CMD starts; the first process inside needs one for Ctrl-Z.
   const Fd status_of_init(::dup(status));
   const Fd arguments = text_file("bubblewrap-arguments", joined_by_nul(prepared.arguments));
@@ -152,13 +154,13 @@ void launch_or_throw(int control, int status) {
   if (listeners.tcp6) {
     for (const Fd* fd : {&listeners.tcp6, &listeners.dns_udp6, &listeners.dns_tcp6}) fds.push_back(fd->get());
   }
-  if (!send_message(control, "ready " + std::to_string(listeners.port), fds)) throw LaunchError("warder is gone");
+  if (!send_message(control, "ready " + std::to_string(kLaunchProtocol) + " " + std::to_string(listeners.port), fds)) throw LaunchError("warder is gone");
   Message go;
   if (!receive_message(control, go) || go.text != "go") throw LaunchError("warder is gone");
 
   // bubblewrap must outlive a Ctrl-C that CMD handles; the first process inside sets CMD's own back to the default.
   for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
-  execute_bubblewrap(plan, std::move(prepared), status);
+  execute_bubblewrap(plan, std::move(prepared), control, status);
 }
 
 }  // namespace

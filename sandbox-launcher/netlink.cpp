@@ -30,7 +30,8 @@ struct Netlink::Request {
     attribute->rta_type = static_cast<std::uint16_t>(type);
     attribute->rta_len = static_cast<std::uint16_t>(RTA_LENGTH(size));
     std::memcpy(RTA_DATA(attribute), data, size);
-    header().nlmsg_len = static_cast<std::uint32_t>(NLMSG_ALIGN(header().nlmsg_len) + RTA_ALIGN(attribute->rta_len));
+    header().nlmsg_len =
+        static_cast<std::uint32_t>(NLMSG_ALIGN(header().nlmsg_len) + RTA_ALIGN(attribute->rta_len));
   }
 };
 
@@ -39,7 +40,8 @@ Netlink::Netlink() : socket_(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLI
 }
 
 void Netlink::send(Request& request, const std::string& step) {
-  if (::send(socket_.get(), request.bytes.data(), request.header().nlmsg_len, 0) < 0) throw launch_error(step);
+  if (::send(socket_.get(), request.bytes.data(), request.header().nlmsg_len, 0) < 0)
+    throw launch_error(step);
   alignas(nlmsghdr) std::array<char, 4096> reply{};
   const ssize_t n = ::recv(socket_.get(), reply.data(), reply.size(), 0);
   if (n < static_cast<ssize_t>(NLMSG_LENGTH(sizeof(nlmsgerr)))) throw launch_error(step);

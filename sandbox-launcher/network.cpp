@@ -23,8 +23,10 @@ namespace {
 
 constexpr const char* kUserNamespaceRemedy =
     "Warder needs unprivileged user namespaces. Debian: sysctl kernel.unprivileged_userns_clone=1; "
-    "any: sysctl user.max_user_namespaces=10000; Ubuntu 24.04: an AppArmor profile that allows userns for warder-sandbox, or "
-    "sysctl kernel.apparmor_restrict_unprivileged_userns=0; inside a container: its seccomp profile must allow "
+    "any: sysctl user.max_user_namespaces=10000; Ubuntu 24.04: an AppArmor profile that allows "
+    "userns for warder-sandbox, or "
+    "sysctl kernel.apparmor_restrict_unprivileged_userns=0; inside a container: its seccomp "
+    "profile must allow "
     "unshare(CLONE_NEWUSER)";
 
 // Above the kernel's ephemeral range (32768-60999), where the sandbox's own sockets get theirs.
@@ -65,8 +67,10 @@ Address loopback(int family, std::uint16_t port) {
 
 Address anywhere(int family, std::uint16_t port) {
   Address address = loopback(family, port);
-  if (family == AF_INET) reinterpret_cast<sockaddr_in&>(address.storage).sin_addr.s_addr = INADDR_ANY;
-  else reinterpret_cast<sockaddr_in6&>(address.storage).sin6_addr = in6addr_any;
+  if (family == AF_INET)
+    reinterpret_cast<sockaddr_in&>(address.storage).sin_addr.s_addr = INADDR_ANY;
+  else
+    reinterpret_cast<sockaddr_in6&>(address.storage).sin6_addr = in6addr_any;
   return address;
 }
 
@@ -75,19 +79,22 @@ Fd bound(int family, int type, const Address& at) {
   Fd socket(::socket(family, type | SOCK_CLOEXEC, 0));
   if (!socket) return {};
   const int on = 1;
-  if (family == AF_INET6) ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+  if (family == AF_INET6) {
+    ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    // An answer comes from the address that was asked, which no interface has.
+    ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof on);
+  }
   const auto* address = reinterpret_cast<const sockaddr*>(&at.storage);
   if (::bind(socket.get(), address, at.size) != 0) return {};
   if (type == SOCK_STREAM && ::listen(socket.get(), kBacklog) != 0) return {};
   return socket;
 }
 
-bool has_ipv6() {
-  return static_cast<bool>(bound(AF_INET6, SOCK_DGRAM, loopback(AF_INET6, 0)));
-}
+bool has_ipv6() { return static_cast<bool>(bound(AF_INET6, SOCK_DGRAM, loopback(AF_INET6, 0))); }
 
 void run_nft(std::uint16_t port) {
-  const std::unique_ptr<nft_ctx, decltype(&nft_ctx_free)> nft(nft_ctx_new(NFT_CTX_DEFAULT), nft_ctx_free);
+  const std::unique_ptr<nft_ctx, decltype(&nft_ctx_free)> nft(nft_ctx_new(NFT_CTX_DEFAULT),
+                                                              nft_ctx_free);
   if (!nft) throw LaunchError("cannot start libnftables");
   nft_ctx_buffer_output(nft.get());
   nft_ctx_buffer_error(nft.get());
@@ -106,15 +113,17 @@ void run_nft(std::uint16_t port) {
   const char* said = nft_ctx_get_error_buffer(nft.get());
   std::string first(said != nullptr ? said : "");
   first = first.substr(0, first.find('\n'));
-  throw LaunchError("cannot redirect the sandbox's connections (nf_tables): " + first +
-                    ". The kernel needs nf_tables with NAT: modprobe nf_tables nft_chain_nat nft_redir");
+  throw LaunchError(
+      "cannot redirect the sandbox's connections (nf_tables): " + first +
+      ". The kernel needs nf_tables with NAT: modprobe nf_tables nft_chain_nat nft_redir");
 }
 
 void ask_for_packet_info(const Fd& socket, int family) {
   const int on = 1;
   const int level = family == AF_INET ? IPPROTO_IP : IPPROTO_IPV6;
   const int option = family == AF_INET ? IP_PKTINFO : IPV6_RECVPKTINFO;
-  if (::setsockopt(socket.get(), level, option, &on, sizeof on) != 0) throw launch_error("ask for packet addresses");
+  if (::setsockopt(socket.get(), level, option, &on, sizeof on) != 0)
+    throw launch_error("ask for packet addresses");
 }
 
 void listen_for_names(int family, Fd& datagrams, Fd& streams) {
@@ -131,13 +140,13 @@ void enter_network_namespace(uid_t uid, gid_t gid) {
   if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
     throw launch_error("make a user and network namespace", kUserNamespaceRemedy);
   }
-  write_file("/proc/self/setgroups", "deny", "fix the groups of the user namespace (/proc/self/setgroups)",
-             kUserNamespaceRemedy);
+  write_file("/proc/self/setgroups", "deny",
+             "fix the groups of the user namespace (/proc/self/setgroups)", kUserNamespaceRemedy);
   const auto map = [](unsigned id) { return std::to_string(id) + " " + std::to_string(id) + " 1"; };
   write_file("/proc/self/uid_map", map(uid), "map the user into its namespace (/proc/self/uid_map)",
              kUserNamespaceRemedy);
-  write_file("/proc/self/gid_map", map(gid), "map the group into its namespace (/proc/self/gid_map)",
-             kUserNamespaceRemedy);
+  write_file("/proc/self/gid_map", map(gid),
+             "map the group into its namespace (/proc/self/gid_map)", kUserNamespaceRemedy);
 }
 
 SandboxListeners make_network() {
@@ -165,7 +174,8 @@ SandboxListeners make_network() {
   }
   run_nft(listeners.port);
   // The sandbox's own services may use 80 and 443 on its loopback, as in a container; 53 stays ours.
-  write_file("/proc/sys/net/ipv4/ip_unprivileged_port_start", "80", "open the sandbox's own low ports");
+  write_file("/proc/sys/net/ipv4/ip_unprivileged_port_start", "80",
+             "open the sandbox's own low ports");
   return listeners;
 }
 

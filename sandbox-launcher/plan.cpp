@@ -10,7 +10,6 @@ namespace warder {
 namespace {
 
 namespace json = boost::json;
-constexpr std::int64_t kVersion = 1;
 
 json::array paths_to_json(const std::vector<std::filesystem::path>& paths) {
   json::array out;
@@ -36,13 +35,14 @@ std::string to_json(const LaunchPlan& plan) {
   for (const std::string& each : spec.argv) argv.emplace_back(each);
   json::object env;
   for (const auto& [name, value] : spec.env) env[name] = value;
-  json::object out{{"version", kVersion},
+  json::object out{{"version", kLaunchProtocol},
                    {"argv", std::move(argv)},
                    {"env", std::move(env)},
                    {"workspace", spec.workspace.string()},
                    {"read_only", paths_to_json(spec.read_only)},
                    {"read_write", paths_to_json(spec.read_write)},
                    {"covered", paths_to_json(spec.covered)},
+                   {"frozen", paths_to_json(spec.frozen)},
                    {"executable_dir", spec.executable_dir.string()},
                    {"bundle_pem", spec.bundle_pem},
                    {"ca_pem", spec.ca_pem},
@@ -55,9 +55,12 @@ std::string to_json(const LaunchPlan& plan) {
 }
 
 LaunchPlan plan_from_json(std::string_view text) {
-  const json::value parsed = json::parse(text);
+  // Names of files and arguments are bytes, whatever they spell.
+  json::parse_options bytes;
+  bytes.allow_invalid_utf8 = true;
+  const json::value parsed = json::parse(text, {}, bytes);
   const json::object& from = parsed.as_object();
-  if (from.at("version").as_int64() != kVersion) {
+  if (from.at("version").as_int64() != kLaunchProtocol) {
     throw std::runtime_error("warder and warder-sandbox are of different versions: install them together");
   }
   LaunchPlan plan;
@@ -70,6 +73,7 @@ LaunchPlan plan_from_json(std::string_view text) {
   spec.read_only = paths_of(from, "read_only");
   spec.read_write = paths_of(from, "read_write");
   spec.covered = paths_of(from, "covered");
+  spec.frozen = paths_of(from, "frozen");
   spec.executable_dir = text_of(from, "executable_dir");
   spec.bundle_pem = text_of(from, "bundle_pem");
   spec.ca_pem = text_of(from, "ca_pem");

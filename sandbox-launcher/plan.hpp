@@ -10,15 +10,15 @@
 
 namespace warder {
 
-// Does CMD get the terminal: a process group of its own, in the foreground? Only when it is the whole job.
-enum class Foreground : bool { no, yes };
+// Of the words between the two programs: raised whenever they change.
+inline constexpr int kLaunchProtocol = 2;
 
 struct LaunchPlan {
   SandboxSpec spec;
   // Of the caller: warder-sandbox itself is started with an empty environment.
-  std::string caller_home;   // $HOME, absolute, may be empty
-  std::string caller_path;   // $PATH
-  std::string sudo_uid;      // $SUDO_UID when started as root; may be empty
+  std::string caller_home;  // $HOME, absolute, may be empty
+  std::string caller_path;  // $PATH
+  std::string sudo_uid;     // $SUDO_UID when started as root; may be empty
   Foreground foreground = Foreground::no;
 };
 

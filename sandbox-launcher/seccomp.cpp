@@ -3,11 +3,14 @@
 // therefore masked: a call with rubbish in the upper half is judged by what the kernel will see.
 #include "sandbox-launcher/seccomp.hpp"
 
+#include <fcntl.h>
+#include <linux/netlink.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <array>
 #include <cerrno>
@@ -28,8 +31,9 @@ constexpr std::uint32_t kUnknown = SCMP_ACT_ERRNO(ENOSYS);
 constexpr std::uint32_t kNoFamily = SCMP_ACT_ERRNO(EAFNOSUPPORT);
 
 // A program falls back to something older when the kernel does not know these. io_uring makes sockets of any family past
-// this filter; clone3 hides its flags behind a pointer.
-constexpr std::array kAbsent{"io_uring_setup", "io_uring_enter", "io_uring_register", "clone3"};
+// this filter; clone3 hides its flags behind a pointer, and openat2 its mode.
+constexpr std::array kAbsent{"io_uring_setup", "io_uring_enter", "io_uring_register", "clone3",
+                             "openat2"};
 
 constexpr std::array kRefused{
     // the kernel's own programs, events and keys
@@ -93,6 +97,48 @@ void refuse_other_families(const Filter& filter, const std::string& name) {
   }
 }
 
+// Of the netlink families only routes and interfaces, which the C library asks for: the others lead into parts of the
+// kernel that no sandboxed program needs.
+void refuse_other_netlink(const Filter& filter) {
+  const std::array<scmp_arg_cmp, 2> conditions{
+      {{0, SCMP_CMP_MASKED_EQ, kLow32, AF_NETLINK}, {2, SCMP_CMP_NE, NETLINK_ROUTE, 0}}};
+  constexpr std::uint32_t kNoProtocol = SCMP_ACT_ERRNO(EPROTONOSUPPORT);
+  must(seccomp_rule_add_array(filter.get(), kNoProtocol, number_of("socket"), conditions.size(),
+                              conditions.data()),
+       "netlink");
+}
+
+// What CMD makes in the workspace belongs to the workspace's owner, who may be root: a file of it that runs as its owner
+// would lend root to every user of the host. The sandbox itself has no use for one, its mounts are nosuid.
+void refuse_set_id(const Filter& filter) {
+  struct ModeArgument {
+    const char* name;
+    unsigned index;
+  };
+  constexpr std::array<ModeArgument, 5> kChange{
+      {{"chmod", 1}, {"fchmod", 1}, {"fchmodat", 2}, {"mknod", 1}, {"mknodat", 2}}};
+  constexpr std::array<ModeArgument, 2> kOpen{{{"open", 2}, {"openat", 3}}};
+  constexpr std::uint64_t kTmpFile = O_TMPFILE & ~O_DIRECTORY;
+  constexpr int kFchmodat2 = 452;  // Linux 6.6; the same number everywhere
+  for (const std::uint64_t bit : {S_ISUID, S_ISGID}) {
+    for (const ModeArgument& call : kChange)
+      refuse_when(filter, call.name, kRefuse, call.index, bit, bit);
+    refuse_when(filter, "creat", kRefuse, 1, bit, bit);
+    const scmp_arg_cmp mode{2, SCMP_CMP_MASKED_EQ, bit, bit};
+    must(seccomp_rule_add_array(filter.get(), kRefuse, kFchmodat2, 1, &mode), "fchmodat2");
+    for (const ModeArgument& call : kOpen) {
+      for (const std::uint64_t makes : {std::uint64_t{O_CREAT}, kTmpFile}) {
+        const std::array<scmp_arg_cmp, 2> conditions{
+            {{call.index - 1, SCMP_CMP_MASKED_EQ, makes, makes},
+             {call.index, SCMP_CMP_MASKED_EQ, bit, bit}}};
+        must(seccomp_rule_add_array(filter.get(), kRefuse, number_of(call.name), conditions.size(),
+                                    conditions.data()),
+             call.name);
+      }
+    }
+  }
+}
+
 void add_rules(const Filter& filter) {
   for (const char* name : kAbsent) refuse(filter, name, kUnknown);
   for (const char* name : kRefused) refuse(filter, name, kRefuse);
@@ -104,6 +150,8 @@ void add_rules(const Filter& filter) {
   refuse_when(filter, "unshare", kRefuse, 0, kNewTime, kNewTime);
   refuse_other_families(filter, "socket");
   refuse_other_families(filter, "socketpair");
+  refuse_other_netlink(filter);
+  refuse_set_id(filter);
   // Both put characters into the terminal's input, to be read by the shell that started us.
   constexpr std::uint64_t kTiocLinux = 0x541c;
   refuse_when(filter, "ioctl", kRefuse, 1, kLow32, TIOCSTI);

@@ -59,9 +59,10 @@ LaunchFailure parse_failure(const std::string& text) {
   ::_exit(127);
 }
 
-// The number after `key` in bubblewrap's status lines, such as { "exit-code": 7 }.
+// The number after the first `key` in bubblewrap's status lines, such as { "exit-code": 7 }. What stands later does not
+// count: bubblewrap says each thing once, and the first one before anything of the sandbox runs.
 int number_after(const std::string& text, const char* key, int otherwise) {
-  const std::size_t at = text.rfind(key);
+  const std::size_t at = text.find(key);
   if (at == std::string::npos) return otherwise;
   const std::size_t colon = text.find(':', at);
   return colon == std::string::npos ? otherwise : std::atoi(text.c_str() + colon + 1);
@@ -137,15 +138,20 @@ std::variant<Sandbox, LaunchFailure> Sandbox::start(const SandboxSpec& spec,
   const bool whole_job = BorrowedTerminal().in_foreground() && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
   const LaunchPlan plan{spec, from_environment("HOME"), from_environment("PATH"), from_environment("SUDO_UID"),
                         whole_job ? Foreground::yes : Foreground::no};
+  sandbox.foreground_ = plan.foreground;
   Message answer;
   if (!send_message(sandbox.control_.get(), to_json(plan)) || !receive_message(sandbox.control_.get(), answer)) {
     return failure("cannot start " + path + ": is it installed beside warder?");
   }
-  if (!answer.text.starts_with("ready ") || (answer.fds.size() != 3 && answer.fds.size() != 6)) {
+  const std::string ready = "ready " + std::to_string(kLaunchProtocol) + " ";
+  if (answer.text.starts_with("ready ") && !answer.text.starts_with(ready)) {
+    return failure("warder and warder-sandbox are of different versions: install them together");
+  }
+  if (!answer.text.starts_with(ready) || (answer.fds.size() != 3 && answer.fds.size() != 6)) {
     return parse_failure(answer.text);
   }
   SandboxListeners& listeners = sandbox.listeners_;
-  listeners.port = static_cast<std::uint16_t>(std::atoi(answer.text.c_str() + 6));
+  listeners.port = static_cast<std::uint16_t>(std::atoi(answer.text.c_str() + ready.size()));
   listeners.tcp4 = std::move(answer.fds[0]);
   listeners.dns_udp4 = std::move(answer.fds[1]);
   listeners.dns_tcp4 = std::move(answer.fds[2]);
@@ -161,6 +167,7 @@ Sandbox::Sandbox(Sandbox&& other) noexcept { *this = std::move(other); }
 
 Sandbox& Sandbox::operator=(Sandbox&& other) noexcept {
   std::swap(pid_, other.pid_);
+  foreground_ = other.foreground_;
   control_ = std::move(other.control_);
   status_ = std::move(other.status_);
   listeners_ = std::move(other.listeners_);
@@ -180,9 +187,16 @@ std::variant<std::monostate, LaunchFailure> Sandbox::go() {
 }
 
 void Sandbox::forward(const signalfd_siginfo& what, int inside) {
-  // Sent to us alone; the terminal's own signals have reached CMD already.
-  if (what.ssi_signo == SIGCHLD || what.ssi_code == SI_KERNEL) return;
-  ::kill(inside > 0 ? inside : pid_, inside > 0 ? static_cast<int>(what.ssi_signo) : SIGKILL);
+  // What was sent to us alone. The terminal's own signals reach CMD by themselves, unless CMD is to have the terminal
+  // and has not taken it yet: then they come here.
+  if (what.ssi_signo == SIGCHLD) return;
+  if (what.ssi_code == SI_KERNEL && foreground_ == Foreground::no) return;
+  if (inside > 0) {
+    ::kill(inside, static_cast<int>(what.ssi_signo));
+  } else {
+    ended_early_by_ = static_cast<int>(what.ssi_signo);
+    ::kill(pid_, SIGKILL);
+  }
   if (what.ssi_signo == SIGTERM || what.ssi_signo == SIGHUP) {
     kill_at_ = std::min(kill_at_, std::chrono::steady_clock::now() + kGrace);
   }
@@ -208,6 +222,7 @@ int Sandbox::wait() {
     pid_ = -1;
     take_status(status_, said);
     // bubblewrap says an exit code only when CMD had begun; without it the sandbox itself failed, or was killed.
+    if (ended_early_by_ != 0) return 128 + ended_early_by_;
     const int otherwise = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : 125;
     return number_after(said, "\"exit-code\"", otherwise);
   }

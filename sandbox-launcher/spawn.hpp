@@ -25,6 +25,8 @@ struct SandboxSpec {
   std::vector<std::filesystem::path> read_write; // --rw, absolute
   // Absolute directories that CMD must see empty and cannot write, rename or replace: audit, file sources, state.
   std::vector<std::filesystem::path> covered;
+  // Absolute files that CMD may read and must not change: what the next run will believe (configuration, certificates).
+  std::vector<std::filesystem::path> frozen;
   std::filesystem::path executable_dir;          // Warder's own executables: read-only inside
   std::string bundle_pem;                        // the merged trust bundle
   std::string ca_pem;
@@ -51,6 +53,9 @@ struct LaunchFailure {
   std::string message;   // which step, which kernel feature, how to fix it, and that nothing ran
   int exit_code = 125;   // 2 for what the user can mend on the command line, 125 otherwise
 };
+
+// Does CMD get the terminal: a process group of its own, in the foreground? Only when it is the whole job.
+enum class Foreground : bool { no, yes };
 
 class Sandbox {
  public:
@@ -80,6 +85,8 @@ class Sandbox {
   void forward(const signalfd_siginfo& what, int inside);
   pid_t pid_ = -1;
   Fd control_;
+  Foreground foreground_ = Foreground::no;
+  int ended_early_by_ = 0;  // a signal that came before there was a CMD to pass it to
   std::chrono::steady_clock::time_point kill_at_ = std::chrono::steady_clock::time_point::max();
   Fd status_;  // what bubblewrap says of its child: its pid, its exit code
   SandboxListeners listeners_;

@@ -9,7 +9,7 @@ namespace warder {
 
 class BorrowedTerminal {
  public:
-  BorrowedTerminal();   // notes modes and foreground group of the controlling terminal, if there is one
+  BorrowedTerminal();  // notes modes and foreground group of the controlling terminal, if there is one
   ~BorrowedTerminal();  // puts them back
   BorrowedTerminal(const BorrowedTerminal&) = delete;
 

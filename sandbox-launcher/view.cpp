@@ -118,6 +118,9 @@ class ViewMaker {
 
   void protect() {
     if (!plan_.spec.executable_dir.empty()) trees_.freeze(plan_.spec.executable_dir);
+    for (const fs::path& file : plan_.spec.frozen) {
+      if (!takes_cover(trees_.resolve(file))) trees_.freeze(file);
+    }
     for (const fs::path& given : plan_.spec.covered) {
       const fs::path path = trees_.resolve(given);
       if (path == "/etc") {

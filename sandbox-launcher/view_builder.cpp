@@ -24,6 +24,10 @@ void ViewBuilder::bind_read_only(const Path& source, const Path& at) {
   add({"--ro-bind", source, at});
 }
 
+void ViewBuilder::bind_read_only_if_there(const Path& source, const Path& at) {
+  add({"--ro-bind-try", source, at});
+}
+
 void ViewBuilder::symlink(const Path& target, const Path& at) { add({"--symlink", target, at}); }
 
 void ViewBuilder::directory(const Path& at) { add({"--perms", "0755", "--dir", at}); }

@@ -15,6 +15,8 @@ class ViewBuilder {
 
   void bind(const Path& source, const Path& at);
   void bind_read_only(const Path& source, const Path& at);
+  // For what may be gone by the time it is bound, such as the temporary names of passwd(5).
+  void bind_read_only_if_there(const Path& source, const Path& at);
   void symlink(const Path& target, const Path& at);
   void directory(const Path& at);
   void tmpfs(const Path& at, const char* octal_mode);

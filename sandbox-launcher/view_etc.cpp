@@ -87,7 +87,7 @@ class EtcWriter {
       case Kind::absent:
       case Kind::hidden: return;
       case Kind::link: return add_link(from, at);
-      case Kind::file: return view_.bind_read_only(from, at);
+      case Kind::file: return view_.bind_read_only_if_there(from, at);
       case Kind::directory: return add_directory(from, at);
     }
   }

@@ -110,10 +110,11 @@ void VisibleTrees::freeze(const Path& given) {
   const Entry* tree = deepest(path);
   if (tree == nullptr || outermost_writable(path) == nullptr || !is_there(reachable(path))) return;
   if (tree->first == path && tree->second.access == Access::read_write) {
-    throw LaunchError(
-        "Warder's own executables lie in " + path.string() +
-            ", which the sandbox is to write. Start in another directory, or install Warder",
-        2);
+    throw LaunchError(path.string() +
+                          " is Warder's own (its executables or its configuration), and the "
+                          "sandbox is to write it. Start "
+                          "in another directory, or leave it out of --rw",
+                      2);
   }
   add(path, reachable(path), Access::read_only);
   pin_ancestors(path);

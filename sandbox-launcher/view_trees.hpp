@@ -35,8 +35,9 @@ class VisibleTrees {
   // `covered`, where visible, looks empty and cannot be written, renamed or replaced. Nothing is made on the host.
   // Throws LaunchError when that would take a whole tree, or one inside, away.
   void cover(const Path& covered);
-  // `directory`, where the workload could write it, cannot be written, renamed or replaced.
-  void freeze(const Path& directory);
+  // `path`, where the workload could write it, cannot be written, renamed or replaced. A file stays so only until the
+  // host itself replaces it (an editor's save): the mount goes with the file that it lies on.
+  void freeze(const Path& path);
   // Unix sockets in the tree at `path` cannot be reached: a namespace does not stop connect(2) on a path.
   void hide_sockets(const Path& path);
 

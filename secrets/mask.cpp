@@ -1,12 +1,25 @@
 #include "secrets/mask.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include "http/chars.hpp"
 #include "secrets/encodings.hpp"
 
 namespace warder {
 
 using Input = StreamScanner::Input;
+
+namespace {
+
+bool is_token_byte(char c) {
+  return is_alnum(c) || std::string_view("+/=_-%\\").find(c) != std::string_view::npos;
+}
+
+// Values hold no control characters: a line break always decides.
+bool is_visible_byte(char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7f; }
+
+}  // namespace
 
 MaskSet::MaskSet(const std::vector<Entry>& entries) {
   std::vector<std::string> texts;
@@ -16,6 +29,12 @@ MaskSet::MaskSet(const std::vector<Entry>& entries) {
     names_.push_back(entry.name);
     for (EncodedForm& form : encoded_forms(entry.value, entry.placeholder)) {
       changes_length_ |= form.pattern.size() != form.replacement.size();
+      for (const char c : form.pattern) {
+        const Shape needed = is_token_byte(c)     ? Shape::token
+                             : is_visible_byte(c) ? Shape::visible
+                                                  : Shape::phrase;
+        shape_ = std::max(shape_, needed);
+      }
       texts.push_back(std::move(form.pattern));
       wipe(form.pattern);
       patterns_.push_back({std::move(form.replacement), secret, form.encoding});
@@ -29,6 +48,20 @@ MaskSet::~MaskSet() = default;
 
 bool MaskSet::empty() const { return matcher_->empty(); }
 bool MaskSet::changes_length() const { return changes_length_; }
+
+std::size_t MaskSet::undecided(std::string_view text) const {
+  const std::size_t most = std::min(text.size(), std::max<std::size_t>(matcher_->longest(), 1) - 1);
+  std::size_t n = 0;
+  while (n < most) {
+    const char c = text[text.size() - 1 - n];
+    const bool fits = shape_ == Shape::token     ? is_token_byte(c)
+                      : shape_ == Shape::visible ? is_visible_byte(c)
+                                                 : is_visible_byte(c) || c == ' ';
+    if (!fits) break;
+    ++n;
+  }
+  return n;
+}
 
 std::size_t MaskSet::mask(std::string& text) const {
   StreamScanner scanner(*matcher_);
@@ -71,7 +104,10 @@ std::string_view Masker::pass(std::string_view in, Input input, std::string& scr
     copied = hit->end;
     count(pattern);
   }
-  const std::size_t settled = scanner_.settled();
+  std::size_t settled = scanner_.settled();
+  if (input == Input::more) {
+    settled = std::min(settled, text.size() - set_.undecided(text.substr(copied)));
+  }
   const std::string_view rest = text.substr(settled);
   held_.assign(rest.begin(), rest.end());
   scanner_.drop(settled);

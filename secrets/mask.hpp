@@ -1,5 +1,6 @@
-// Value → placeholder in what comes back: streaming, exact, holding back only bytes that are at
-// this moment a prefix of a match. docs/masking.md lists the encodings.
+// Value → placeholder in what comes back: streaming, exact. What is held back never depends on the
+// values, only on their public shape: else the moment at which bytes arrive would tell a sandbox
+// whether they begin a value, and spell it letter by letter. docs/masking.md lists the encodings.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +46,16 @@ class MaskSet {
   friend class Masker;
   std::unique_ptr<Matcher> matcher_;
   std::vector<Pattern> patterns_;
+  // How many bytes at the end of `text` may be the beginning of some form of some value of this
+  // shape.
+  std::size_t undecided(std::string_view text) const;
+
+  // Which bytes the forms are made of. The narrowest that fits.
+  enum class Shape : std::uint8_t { token, visible, phrase };
+
   std::vector<std::string> names_;
   bool changes_length_ = false;
+  Shape shape_ = Shape::token;
 };
 
 // One body on its way back. Not shared.

@@ -72,6 +72,10 @@ def ordinary_user():
     if os.geteuid() != 0:
         pytest.skip("already an ordinary user: the plain variant of this test is this one")
     name = f"we2e{os.getpid()}"
+    for left in pwd.getpwall():         # of a session that was killed
+        pid = re.fullmatch(r"we2e(\d+)", left.pw_name)
+        if pid and not os.path.exists(f"/proc/{pid[1]}"):
+            subprocess.run(["userdel", left.pw_name], capture_output=True)
     subprocess.run(["useradd", "--no-create-home", "--user-group", "--shell", "/bin/sh", name],
                    check=True, capture_output=True)
     entry = pwd.getpwnam(name)

@@ -36,7 +36,7 @@ def terminal(bench):
 # -- signals ---------------------------------------------------------------------------------------
 @both_users
 def test_ctrl_c_leaves_nothing(bench, echo, terminal):
-    term = terminal("echo up; exec sleep 60")     # dash itself may lose a Ctrl-C while it forks
+    term = terminal("echo up; exec sleep 60")   # dash may lose a Ctrl-C while it forks, anywhere
     term.expect("up")
     start = time.monotonic()
     term.send(b"\x03")
@@ -193,6 +193,7 @@ def test_ctrl_z_stops_the_run_and_fg_continues_it(bench, echo):
         shell.expect(r"\$ ")
         shell.send(" ".join(f"'{a}'" for a in bench.argv("echo up; sleep 2; echo finished")) + "\n")
         shell.expect("up\r")
+        time.sleep(0.4)             # a stop in the middle of dash's vfork hangs dash, anywhere
         shell.send(b"\x1a")
         shell.expect("Stopped")
         shell.send("echo pro$((1))mpt\n")
@@ -255,7 +256,7 @@ for i in range(50):
     assert fetch("/whoami", headers=AUTH).body.decode() == f"you are {TOKEN}\\n"
 show(seconds=time.monotonic() - start)
 """)
-    assert done.code == 0 and done.lines[0]["seconds"] < 10, done
+    assert done.code == 0 and done.lines[0]["seconds"] < 30, done
     assert len(echo.requests) == 200
     numbers = [r["seq"] for r in done.records if "seq" in r]
     assert numbers == list(range(len(numbers))), "the audit has gaps"

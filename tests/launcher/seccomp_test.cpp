@@ -61,6 +61,12 @@ TEST_CASE("sockets of four families can be made, and of no other") {
   CHECK(call(SYS_socket, AF_INET6, SOCK_DGRAM) == kPassed);
   CHECK(call(SYS_socket, AF_NETLINK, SOCK_RAW) == kPassed);
   CHECK(call(SYS_socket, AF_INET | kRubbish, SOCK_STREAM) == kPassed);
+  for (long protocol = 1; protocol < 30; ++protocol) {
+    CAPTURE(protocol);
+    CHECK(call(SYS_socket, AF_NETLINK, SOCK_RAW, protocol) == EPROTONOSUPPORT);
+    CHECK(call(SYS_socket, AF_NETLINK | kRubbish, SOCK_DGRAM, protocol | kRubbish) ==
+          EPROTONOSUPPORT);
+  }
   const int code = filtered([] {
     for (long family = 0; family < 70'000; ++family) {
       if (family == AF_UNIX || family == AF_INET || family == AF_INET6 || family == AF_NETLINK)
@@ -153,6 +159,39 @@ TEST_CASE("no namespace is made, by either call, with whatever else is asked for
   constexpr long kNewTime = 0x80;
   CHECK(call(SYS_unshare, kNewTime) == EPERM);
   CHECK(call(SYS_unshare, CLONE_FILES) == kPassed);
+}
+
+TEST_CASE("no file is made or changed so that it would run as its owner") {
+  const char* const path = "/tmp/warder-seccomp-test";
+  const auto at = reinterpret_cast<long>(path);
+  ::unlink(path);
+  constexpr long kFchmodat2 = 452;
+  for (const long mode : {04755L, 02755L, 06755L}) {
+    for (const long half : {0L, kRubbish}) {
+      CAPTURE(mode, half);
+      CHECK(call(SYS_chmod, at, mode | half) == EPERM);
+      CHECK(call(SYS_fchmod, 0, mode | half) == EPERM);
+      CHECK(call(SYS_fchmodat, AT_FDCWD, at, mode | half) == EPERM);
+      CHECK(call(kFchmodat2, AT_FDCWD, at, mode | half) == EPERM);
+      CHECK(call(SYS_mknod, at, S_IFREG | mode | half) == EPERM);
+      CHECK(call(SYS_mknodat, AT_FDCWD, at, S_IFREG | mode | half) == EPERM);
+      CHECK(call(SYS_creat, at, mode | half) == EPERM);
+      CHECK(call(SYS_open, at, O_CREAT | O_WRONLY | half, mode | half) == EPERM);
+      CHECK(call(SYS_openat, AT_FDCWD, at, O_CREAT | O_WRONLY | half, mode | half) == EPERM);
+      CHECK(call(SYS_openat, AT_FDCWD, reinterpret_cast<long>("/tmp"), O_TMPFILE | O_WRONLY,
+                 mode | half) == EPERM);
+    }
+  }
+  struct {
+    unsigned long flags, mode, resolve;
+  } how{O_CREAT | O_WRONLY, 04755, 0};
+  constexpr long kOpenat2 = 437;
+  CHECK(call(kOpenat2, AT_FDCWD, at, reinterpret_cast<long>(&how), sizeof how) == ENOSYS);
+  CHECK(::access(path, F_OK) != 0);
+  CHECK(call(SYS_openat, AT_FDCWD, at, O_CREAT | O_WRONLY, 01644) == kPassed);
+  CHECK(call(SYS_chmod, at, 0755) == kPassed);
+  CHECK(call(SYS_openat, AT_FDCWD, at, O_RDONLY, 04755) == kPassed);  // no mode is meant
+  ::unlink(path);
 }
 
 TEST_CASE("the terminal's input cannot be written, in any disguise") {

@@ -12,7 +12,8 @@ template <class Check>
 void at_every_split(std::string_view bytes, Check check) {
   const auto in_pieces = [&](std::size_t size) {
     std::vector<std::string_view> pieces;
-    for (std::size_t at = 0; at < bytes.size(); at += size) pieces.push_back(bytes.substr(at, size));
+    for (std::size_t at = 0; at < bytes.size(); at += size)
+      pieces.push_back(bytes.substr(at, size));
     check(pieces);
   };
   in_pieces(bytes.empty() ? 1 : bytes.size());

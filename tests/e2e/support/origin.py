@@ -152,6 +152,7 @@ class Origin:
 
     def __init__(self, script, pair=None, name="origin"):
         self.script, self.name = script, name
+        self.patience = _PATIENCE     # how long a script waits for a byte
         self.connections = []
         self.handshake_errors = []
         self.errors = []              # what a script raised: a test asserts that there is none
@@ -161,7 +162,7 @@ class Origin:
             self._context.load_cert_chain(pair.cert, pair.key)
             self._context.set_alpn_protocols(["http/1.1"])
         self._lock = threading.Lock()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
         self.port = self._listener.getsockname()[1]
         self.accepted = 0
         self._acceptor = threading.Thread(target=self._accept, daemon=True)
@@ -207,7 +208,7 @@ class Origin:
             threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
 
     def _serve(self, sock):
-        sock.settimeout(_PATIENCE)
+        sock.settimeout(self.patience)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         tls = sock
         if self._context:
