@@ -71,9 +71,9 @@ std::optional<Checkpoint> next_checkpoint(Histories& histories, const ParsedLine
 
 Diagnosis diagnose_link(const Walker& walker, const Fault& fault, LineReader& reader,
                         const VerifierKey& key) {
-  const Diagnosis before{"edited", fault.seq == 0 ? 0 : fault.seq - 1, walker.last_offset(),
-                         "the record was changed: the one after it remembers another"};
-  const Diagnosis here{"edited", fault.seq, fault.offset, "the record's link was changed"};
+  Diagnosis before{"edited", fault.seq == 0 ? 0 : fault.seq - 1, walker.last_offset(),
+                   "the record was changed: the one after it remembers another"};
+  Diagnosis here{"edited", fault.seq, fault.offset, "the record's link was changed"};
   if (fault.seq == 0 || !walker.line().prev) return here;
   Histories histories{walker.before().tree(), walker.chain().tree()};
   histories.as_linked.append(*walker.line().prev);

@@ -55,6 +55,17 @@ std::string body(const DnsQuery& query) {
   return out;
 }
 
+std::string body(const Dial& dial) {
+  std::string out = begin("dial");
+  Members(out)
+      .text("session", dial.session, kName)
+      .text("ingress", dial.ingress, kWord)
+      .text("authority", dial.authority, kLongName)
+      .text("rule", dial.rule, kLongName)
+      .text("where", dial.where, kLongName);
+  return out;
+}
+
 std::string body(const Intent& intent) {
   std::string out = begin("intent");
   Members(out)

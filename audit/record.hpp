@@ -35,6 +35,15 @@ struct DnsQuery {
   Reason reason = Reason::none;
 };
 
+// Before an origin is dialled for its own sake: to learn what it speaks, when no request has come yet.
+struct Dial {
+  std::string session;
+  std::string ingress;
+  std::string authority;  // "https://api.test"
+  std::string rule;
+  std::string where;
+};
+
 struct SecretUsed {
   std::string name;
   unsigned version = 1;
@@ -81,6 +90,6 @@ struct Receipt {
   std::chrono::microseconds total{0};
 };
 
-using Record = std::variant<SessionStart, SessionEnd, DnsQuery, Intent, Receipt>;
+using Record = std::variant<SessionStart, SessionEnd, DnsQuery, Dial, Intent, Receipt>;
 
 }  // namespace warder::audit

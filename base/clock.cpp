@@ -18,8 +18,8 @@ std::chrono::nanoseconds SystemClock::monotonic() const {
 }
 
 std::string rfc3339(std::chrono::system_clock::time_point at) {
-  using namespace std::chrono;
-  const auto micros = duration_cast<microseconds>(at.time_since_epoch()).count();
+  const auto micros =
+      std::chrono::duration_cast<std::chrono::microseconds>(at.time_since_epoch()).count();
   const time_t seconds = static_cast<time_t>(micros / 1'000'000);
   tm parts{};
   ::gmtime_r(&seconds, &parts);

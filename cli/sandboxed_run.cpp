@@ -1,6 +1,7 @@
 #include "cli/sandboxed_run.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <future>
 #include <map>
 #include <memory>
@@ -68,6 +69,15 @@ std::vector<fs::path> frozen_files(const RunSpec& spec) {
       refuse_links(file, writable.lexically_normal());
   }
   return files;
+}
+
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+Caller caller_of_this_process() {
+  return {from_environment("HOME"), from_environment("PATH"), from_environment("SUDO_UID")};
 }
 
 SandboxSpec sandbox_spec(const RunSpec& spec, const CertificateAuthority& authority,
@@ -151,7 +161,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   session->announce = spec.announce;
   auto started =
       Sandbox::start(sandbox_spec(spec, gateway.authority(), std::move(env), std::move(covered)),
-                     executable_directory() / "warder-sandbox");
+                     caller_of_this_process(), executable_directory() / "warder-sandbox");
   if (auto* failure = std::get_if<LaunchFailure>(&started))
     throw RunRefused(failure->message, failure->exit_code);
   Sandbox sandbox = std::move(std::get<Sandbox>(started));

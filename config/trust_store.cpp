@@ -27,7 +27,7 @@ std::string last_error() { return std::generic_category().message(errno); }
 // The one name of a file. Nothing for a name that would break the line.
 std::optional<std::string> name_of(const std::filesystem::path& file) {
   std::error_code error;
-  const std::string name = std::filesystem::canonical(file, error).string();
+  std::string name = std::filesystem::canonical(file, error).string();
   if (error || name.empty() || name.find('\n') != std::string::npos) return std::nullopt;
   return name;
 }

@@ -12,6 +12,7 @@
 #include "http/message.hpp"
 #include "proxy/resolve.hpp"
 #include "proxy/tls.hpp"
+#include "proxy/version_cache.hpp"
 
 namespace warder {
 
@@ -37,6 +38,7 @@ struct Gateway {
   const UpstreamTls& upstream_tls;
   Resolver& resolver;
   GatewayLimits limits;
+  VersionCache versions{};
 };
 
 }  // namespace warder

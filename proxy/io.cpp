@@ -13,7 +13,7 @@ struct IoCategory final : boost::system::error_category {
       case IoError::timed_out: return "timed out";
       case IoError::closed: return "closed";
       case IoError::tls: return "TLS failed";
-      case IoError::refused_by_us: return "refused";
+      case IoError::hello_pending: return "the ClientHello awaits a decision";
     }
     return "unknown";
   }

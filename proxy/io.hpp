@@ -29,7 +29,7 @@ enum class IoError : int {
   timed_out,
   closed,             // by us
   tls,                // an alert, or bytes that are not TLS
-  refused_by_us,      // our own decision inside the handshake
+  hello_pending,      // a handshake that waits for our decision on the ClientHello
 };
 error_code make_error_code(IoError error);
 

@@ -20,15 +20,19 @@ std::unique_ptr<OriginLeg> Origins::leg_on(std::unique_ptr<H1Connection> connect
   return std::make_unique<H1Origin>(std::move(connection), gateway_.upstream.idle_timeout, std::move(give_back));
 }
 
-std::unique_ptr<OriginLeg> Origins::leg_on(Upstream opened) {
+void Origins::prime(Upstream opened, HttpVersion offered) {
+  if (offered == HttpVersion::http2) gateway_.versions.learn(opened.authority, opened.version);
   if (opened.version != HttpVersion::http2) {
-    return leg_on(std::make_unique<H1Connection>(std::move(opened), gateway_.limits.head));
+    speaks_h1_ = true;
+    idle_.push_back(std::make_unique<H1Connection>(std::move(opened), gateway_.limits.head));
+    return;
   }
   opened.stream->limit_writes(gateway_.upstream.idle_timeout);
   h2_ = std::make_shared<H2Connection>(worker_, std::move(opened), gateway_.limits.head);
   H2Connection::run(h2_, worker_, gateway_.limits.keep_alive);
-  return std::make_unique<H2Origin>(h2_, gateway_.upstream.idle_timeout);
 }
+
+void Origins::prime(DialFailure failure, PrivateAddresses allowed) { failed_.emplace(std::move(failure), allowed); }
 
 std::unique_ptr<OriginLeg> Origins::take_kept(const Authority& authority, PrivateAddresses allowed,
                                               HttpVersion newest) {
@@ -46,6 +50,16 @@ std::unique_ptr<OriginLeg> Origins::take_kept(const Authority& authority, Privat
   return nullptr;
 }
 
+// The connection that was just primed.
+std::unique_ptr<OriginLeg> Origins::take_new(HttpVersion newest) {
+  if (newest == HttpVersion::http2 && !speaks_h1_) {
+    return std::make_unique<H2Origin>(h2_, gateway_.upstream.idle_timeout);
+  }
+  auto connection = std::move(idle_.back());
+  idle_.pop_back();
+  return leg_on(std::move(connection));
+}
+
 // Many streams may ask at once: the first one dials, and if the origin speaks HTTP/2 that one connection is for all.
 Task<> Origins::wait_for_dial() {
   while (dialling_) {
@@ -60,6 +74,9 @@ Task<std::variant<std::unique_ptr<OriginLeg>, DialFailure>> Origins::acquire(Aut
   const bool may_share = newest == HttpVersion::http2 && !speaks_h1_;
   if (may_share) co_await wait_for_dial();
   if (auto kept = take_kept(authority, allowed, newest)) co_return std::move(kept);
+  if (const auto failed = std::exchange(failed_, std::nullopt); failed && failed->second == allowed) {
+    co_return failed->first;
+  }
   const bool shares = may_share && !speaks_h1_ && !dialling_;
   if (shares) dialling_ = true;
   auto opened = co_await open_upstream(worker_, gateway_, std::move(authority), allowed, newest);
@@ -68,9 +85,8 @@ Task<std::variant<std::unique_ptr<OriginLeg>, DialFailure>> Origins::acquire(Aut
     dialled_.cancel();
   }
   if (auto* failure = std::get_if<DialFailure>(&opened)) co_return std::move(*failure);
-  Upstream& upstream = std::get<Upstream>(opened);
-  if (newest == HttpVersion::http2 && upstream.version != HttpVersion::http2) speaks_h1_ = true;
-  co_return leg_on(std::move(upstream));
+  prime(std::move(std::get<Upstream>(opened)), newest);
+  co_return take_new(newest);
 }
 
 }  // namespace warder

@@ -27,17 +27,23 @@ class Origins {
                                                                       PrivateAddresses allowed,
                                                                       HttpVersion newest);
 
+  // What a dial that was made before any request came to: the first acquire() that it fits takes it. `offered`: the
+  // newest version that the origin could choose.
+  void prime(Upstream opened, HttpVersion offered);
+  void prime(DialFailure failure, PrivateAddresses allowed);
+
  private:
   static constexpr std::size_t kMaxIdle = 16;
   std::unique_ptr<OriginLeg> take_kept(const Authority& authority, PrivateAddresses allowed, HttpVersion newest);
   std::unique_ptr<OriginLeg> leg_on(std::unique_ptr<H1Connection> connection);
-  std::unique_ptr<OriginLeg> leg_on(Upstream opened);
+  std::unique_ptr<OriginLeg> take_new(HttpVersion newest);
   Task<> wait_for_dial();
 
   Worker& worker_;
   Gateway& gateway_;
   std::vector<std::unique_ptr<H1Connection>> idle_;
   std::shared_ptr<H2Connection> h2_;
+  std::optional<std::pair<DialFailure, PrivateAddresses>> failed_;
   bool dialling_ = false;   // a connection that may turn out to be for all
   bool speaks_h1_ = false;  // the origin has chosen HTTP/1.1: each exchange needs a connection of its own
   asio::steady_timer dialled_;

@@ -1,13 +1,9 @@
 #include "proxy/sandbox_tls.hpp"
 
+#include "proxy/record.hpp"
+
 namespace warder {
 namespace {
-
-struct Hello {
-  Connection& connection;
-  Verdict refusal;      // why we ended it
-  bool refused = false;
-};
 
 // The verdict on the name that this connection will stand for; `bound` is settled here.
 Verdict decide(Connection& connection, const std::optional<std::string>& sni) {
@@ -29,53 +25,90 @@ Verdict decide(Connection& connection, const std::optional<std::string>& sni) {
   return connection.session->policy.authorize_connection(*authority_of(arrival));
 }
 
-// Between the client's hello and our answer. False ends the handshake without one.
-bool on_hello(void* context, SSL* ssl) {
-  auto& hello = *static_cast<Hello*>(context);
-  Connection& connection = hello.connection;
+// What the origin speaks: the sandbox is offered no more, so that nothing has to be translated that need not be. It is
+// known from before, or the origin is dialled now, and the first request finds the connection.
+Task<HttpVersion> version_of_origin(Connection& connection, Verdict verdict) {
+  const Authority authority = *authority_of(connection.arrival);
+  Gateway& gateway = connection.gateway;
+  if (const auto known = gateway.versions.find(authority)) co_return *known;
+  audit::Dial dial{connection.session->id, connection.ingress, authority.origin(), verdict.rule, verdict.where};
+  audit::Record entry(std::move(dial));
+  auto sequence = co_await record(gateway.audit, std::move(entry), audit::Durability::accepted, 0);
+  if (!sequence) co_return HttpVersion::http11;  // no record, no egress: the request will be told
+  const auto allowed = verdict.allow_private ? PrivateAddresses::allowed : PrivateAddresses::refused;
+  auto opened = co_await open_upstream(connection.worker, gateway, authority, allowed, HttpVersion::http2);
+  if (auto* failure = std::get_if<DialFailure>(&opened)) {
+    connection.origins.prime(std::move(*failure), allowed);
+    co_return HttpVersion::http11;
+  }
+  Upstream& upstream = std::get<Upstream>(opened);
+  const HttpVersion version = upstream.version;
+  connection.origins.prime(std::move(upstream), HttpVersion::http2);
+  co_return version;
+}
+
+// Between the client's hello and our answer. A verdict that refuses: only an alert can tell it.
+Task<Verdict> answer_hello(Connection& connection) {
+  SSL* ssl = connection.stream.ssl();
   const auto sni = SandboxTls::server_name(ssl);
+  const bool offers_h2 = SandboxTls::offers_h2(ssl);
   Verdict verdict = decide(connection, sni);
-  if (!verdict.allows()) {
+  HttpVersion best = HttpVersion::http11;
+  if (verdict.allows()) {
+    if (offers_h2) best = co_await version_of_origin(connection, verdict);
+  } else {
     // With a name in the hello the refusal can be told in HTTP; without one only an alert is honest.
     const bool tellable = sni.has_value() && connection.arrival.bound.has_value() &&
                           verdict.reason != Reason::malformed_request;
     if (!tellable) {
-      hello.refusal = std::move(verdict);
-      hello.refused = true;
       SandboxTls::refuse(ssl);
-      return true;
+      co_return verdict;
     }
     connection.arrival.refused = std::move(verdict);
   }
   const auto authority = authority_of(connection.arrival);
   LeafCache& leaves = connection.gateway.leaves;
   const std::shared_ptr<X509> leaf = leaves.leaf(authority->host);
-  if (leaf && SandboxTls::present(ssl, leaf.get(), leaves.authority().leaf_key())) return true;
-  hello.refusal.reason = Reason::internal;
-  hello.refused = true;
-  return false;
+  Verdict answer;
+  answer.reason = Reason::internal;
+  if (leaf && SandboxTls::present(ssl, leaf.get(), leaves.authority().leaf_key(), best)) {
+    answer.decision = Decision::allow;
+  } else {
+    SandboxTls::refuse(ssl);
+  }
+  co_return answer;
+}
+
+Task<Result<>> shake_hands(Connection& connection, Verdict& answer) {
+  Stream& stream = connection.stream;
+  const SteadyDuration limit = connection.gateway.limits.handshake;
+  stream.end_reads_at(std::chrono::steady_clock::now() + limit);
+  auto shaken = co_await stream.handshake();
+  if (shaken || shaken.error() != IoError::hello_pending) co_return shaken;
+  answer = co_await answer_hello(connection);
+  stream.end_reads_at(std::chrono::steady_clock::now() + limit);
+  co_return co_await stream.handshake();
 }
 
 }  // namespace
 
 Task<bool> accept_tls(Connection& connection, std::string where) {
   connection.stream.begin_tls(connection.gateway.sandbox_tls.make());
-  connection.stream.end_reads_at(std::chrono::steady_clock::now() + connection.gateway.limits.handshake);
   connection.stream.limit_writes(connection.gateway.limits.handshake);
-  Hello hello{connection, {}, false};
-  auto shaken = co_await connection.stream.handshake(on_hello, &hello);
+  Verdict answer;
+  answer.decision = Decision::allow;
+  auto shaken = co_await shake_hands(connection, answer);
   if (shaken) {
     connection.version = negotiated_version(connection.stream.ssl());
     co_return true;
   }
-  Verdict verdict = hello.refusal;
-  if (!hello.refused) {
+  if (answer.allows()) {
     // The client did not like what it saw (a pinned certificate, another trust store) or went away.
-    verdict.reason = shaken.error() == IoError::timed_out ? Reason::client_timeout : Reason::client_broken;
+    answer.reason = shaken.error() == IoError::timed_out ? Reason::client_timeout : Reason::client_broken;
   }
   const std::string named = connection.arrival.bound ? connection.arrival.bound->str() : where;
-  connection.session->denials.add(verdict.reason, "TLS to " + named, verdict.suggestion);
-  (void)co_await record_refused_connection(connection, "tls", verdict, "tls://" + named);
+  connection.session->denials.add(answer.reason, "TLS to " + named, answer.suggestion);
+  (void)co_await record_refused_connection(connection, "tls", answer, "tls://" + named);
   connection.stream.shutdown_write();
   co_return false;
 }

@@ -163,15 +163,14 @@ void Stream::begin_tls(SSL* ssl) {
   ssl_.reset(ssl);
 }
 
-Task<Result<>> Stream::handshake(HelloHook on_client_hello, void* context) {
+Task<Result<>> Stream::handshake() {
   for (;;) {
     ERR_clear_error();
     if (closed_) co_return IoError::closed;
     const int returned = SSL_do_handshake(ssl_.get());
     if (returned > 0) co_return Result<>();
-    if (SSL_get_error(ssl_.get(), returned) == SSL_ERROR_WANT_CLIENT_HELLO_CB && on_client_hello) {
-      if (!on_client_hello(context, ssl_.get())) co_return IoError::refused_by_us;
-      continue;
+    if (SSL_get_error(ssl_.get(), returned) == SSL_ERROR_WANT_CLIENT_HELLO_CB) {
+      co_return IoError::hello_pending;
     }
     const int want = tls_result(reads_, returned);
     if (want == kEnded) co_return reads_.error;

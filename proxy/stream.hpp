@@ -45,10 +45,9 @@ class Stream final : public Swept {
 
   // TLS from here on; takes the SSL, whose state (accept or connect) is set. Then handshake().
   void begin_tls(SSL* ssl);
-  // Ends with refused_by_us when `on_client_hello` says false. It runs once, between the client's first
-  // flight and our answer (server side only).
-  using HelloHook = bool (*)(void* context, SSL* ssl);
-  Task<Result<>> handshake(HelloHook on_client_hello = nullptr, void* context = nullptr);
+  // Server side: ends with hello_pending between the client's first flight and our answer; once that is decided
+  // (proxy/tls.hpp), called again.
+  Task<Result<>> handshake();
   bool is_tls() const { return ssl_ != nullptr; }
   SSL* ssl() const { return ssl_.get(); }
 

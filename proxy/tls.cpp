@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -12,7 +13,7 @@ namespace warder {
 namespace {
 
 // What the ClientHello callback knows of its SSL: kept in the SSL's app data.
-enum class HelloState : std::uintptr_t { unseen = 0, waiting = 1, present = 2, refuse = 3 };
+enum class HelloState : std::uintptr_t { unseen, waiting, present_h1, present_h2, refuse };
 
 HelloState state_of(SSL* ssl) {
   return static_cast<HelloState>(reinterpret_cast<std::uintptr_t>(SSL_get_app_data(ssl)));
@@ -23,7 +24,8 @@ void set_state(SSL* ssl, HelloState state) {
 
 int on_client_hello(SSL* ssl, int* alert, void*) {
   switch (state_of(ssl)) {
-    case HelloState::present: return SSL_CLIENT_HELLO_SUCCESS;
+    case HelloState::present_h1:
+    case HelloState::present_h2: return SSL_CLIENT_HELLO_SUCCESS;
     case HelloState::unseen: set_state(ssl, HelloState::waiting); return SSL_CLIENT_HELLO_RETRY;
     default: *alert = SSL_AD_ACCESS_DENIED; return SSL_CLIENT_HELLO_ERROR;
   }
@@ -32,12 +34,13 @@ int on_client_hello(SSL* ssl, int* alert, void*) {
 // In wire form, the one that we like best first.
 constexpr std::array<unsigned char, 9> kHttp11{8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
 constexpr std::array<unsigned char, 12> kBoth{2, 'h', '2', 8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
+constexpr std::array<unsigned char, 12> kBothOldFirst{8, 'h', 't', 't', 'p', '/', '1', '.', '1', 2, 'h', '2'};
 
-int select_alpn(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in,
+int select_alpn(SSL* ssl, const unsigned char** out, unsigned char* out_size, const unsigned char* in,
                 unsigned int in_size, void*) {
   unsigned char* chosen = nullptr;
-  const int found =
-      SSL_select_next_proto(&chosen, out_size, kBoth.data(), kBoth.size(), in, in_size);
+  const auto& ours = state_of(ssl) == HelloState::present_h2 ? kBoth : kBothOldFirst;
+  const int found = SSL_select_next_proto(&chosen, out_size, ours.data(), ours.size(), in, in_size);
   if (found != OPENSSL_NPN_NEGOTIATED) return SSL_TLSEXT_ERR_ALERT_FATAL;
   *out = chosen;
   return SSL_TLSEXT_ERR_OK;
@@ -87,9 +90,24 @@ std::optional<std::string> SandboxTls::server_name(SSL* ssl) {
   return std::string(reinterpret_cast<const char*>(at) + 5, length);
 }
 
-bool SandboxTls::present(SSL* ssl, X509* leaf, EVP_PKEY* key) {
+bool SandboxTls::offers_h2(SSL* ssl) {
+  // protocol_name_list (RFC 7301 section 3.1): its length, then each name behind its own.
+  const unsigned char* at = nullptr;
+  std::size_t size = 0;
+  constexpr int kAlpn = TLSEXT_TYPE_application_layer_protocol_negotiation;
+  if (SSL_client_hello_get0_ext(ssl, kAlpn, &at, &size) != 1 || size < 2) return false;
+  std::string_view names(reinterpret_cast<const char*>(at) + 2, size - 2);
+  while (!names.empty()) {
+    const auto length = static_cast<std::size_t>(static_cast<unsigned char>(names.front()));
+    if (names.substr(1, length) == "h2") return true;
+    names.remove_prefix(std::min(names.size(), 1 + length));
+  }
+  return false;
+}
+
+bool SandboxTls::present(SSL* ssl, X509* leaf, EVP_PKEY* key, HttpVersion best) {
   if (SSL_use_certificate(ssl, leaf) != 1 || SSL_use_PrivateKey(ssl, key) != 1) return false;
-  set_state(ssl, HelloState::present);
+  set_state(ssl, best == HttpVersion::http2 ? HelloState::present_h2 : HelloState::present_h1);
   return true;
 }
 

@@ -23,18 +23,20 @@ using SslCtxPtr = std::unique_ptr<SSL_CTX, SslCtxFree>;
 // After a handshake: what ALPN settled on; HTTP/1.1 when it was silent.
 HttpVersion negotiated_version(SSL* ssl);
 
-// Server side. The handshake stops after the ClientHello (Stream::handshake's hook) until decide() is called.
+// Server side. The handshake stops after the ClientHello (IoError::hello_pending) until present() or refuse().
 class SandboxTls {
  public:
   SandboxTls();  // throws std::runtime_error
   // A fresh server SSL for Stream::begin_tls.
   SSL* make() const;
 
-  // Inside the hook: the server name of the ClientHello, nullopt when it sent none.
+  // While it is pending: the server name of the ClientHello, nullopt when it sent none.
   static std::optional<std::string> server_name(SSL* ssl);
-  // Inside the hook: present `leaf`. False when OpenSSL fails.
-  static bool present(SSL* ssl, X509* leaf, EVP_PKEY* key);
-  // Inside the hook: answer with an access_denied alert.
+  // While it is pending: does the client offer HTTP/2?
+  static bool offers_h2(SSL* ssl);
+  // Present `leaf`, and speak `best` if the client offers it, else what it does offer. False when OpenSSL fails.
+  static bool present(SSL* ssl, X509* leaf, EVP_PKEY* key, HttpVersion best);
+  // Answer with an access_denied alert.
   static void refuse(SSL* ssl);
 
  private:

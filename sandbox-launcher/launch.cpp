@@ -52,12 +52,13 @@ Fd text_file(const char* name, const std::string& text) {
 // This executable's own bytes: the sandbox's first process, whatever directory Warder is installed in.
 Fd own_executable() {
   const Fd self(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-  struct stat what {};
+  struct stat what{};
   if (!self || ::fstat(self.get(), &what) != 0) throw launch_error("open its own executable");
   Fd copy = memory_file("warder-init");
   off_t at = 0;
   while (at < what.st_size) {
-    const ssize_t n = ::sendfile(copy.get(), self.get(), &at, static_cast<std::size_t>(what.st_size - at));
+    const ssize_t n =
+        ::sendfile(copy.get(), self.get(), &at, static_cast<std::size_t>(what.st_size - at));
     if (n <= 0) throw launch_error("copy its own executable");
   }
   ::lseek(copy.get(), 0, SEEK_SET);
@@ -65,10 +66,10 @@ Fd own_executable() {
 }
 
 std::vector<std::string> namespace_arguments(int status) {
-  return {"--unshare-user",    "--disable-userns", "--unshare-pid",   "--unshare-ipc",
-          "--unshare-uts",     "--hostname",       "sandbox",         "--unshare-cgroup-try",
-          "--as-pid-1",        "--die-with-parent", "--cap-drop",     "ALL",
-          "--json-status-fd",  std::to_string(status), "--clearenv"};
+  return {"--unshare-user",   "--disable-userns",     "--unshare-pid", "--unshare-ipc",
+          "--unshare-uts",    "--hostname",           "sandbox",       "--unshare-cgroup-try",
+          "--as-pid-1",       "--die-with-parent",    "--cap-drop",    "ALL",
+          "--json-status-fd", std::to_string(status), "--clearenv"};
 }
 
 void append(std::vector<std::string>& to, std::vector<std::string> more) {
@@ -109,13 +110,19 @@ Prepared prepare(const LaunchPlan& plan, const Identity& identity, int status) {
   return prepared;
 }
 
-[[noreturn]] void execute_bubblewrap(const LaunchPlan& plan, Prepared prepared, int control, int status) {
+[[noreturn]] void execute_bubblewrap(const LaunchPlan& plan, Prepared prepared, int control,
+                                     int status) {
   // Its other end is in the gateway's process: nothing inside may hold it.
   ::fcntl(control, F_SETFD, FD_CLOEXEC);
   // bubblewrap closes its own before CMD starts; the first process inside needs one for Ctrl-Z.
   const Fd status_of_init(::dup(status));
   const Fd arguments = text_file("bubblewrap-arguments", joined_by_nul(prepared.arguments));
-  std::vector<std::string> words{kBubblewrap, "--args", std::to_string(arguments.get()), "--", kInitPath, "--init",
+  std::vector<std::string> words{kBubblewrap,
+                                 "--args",
+                                 std::to_string(arguments.get()),
+                                 "--",
+                                 kInitPath,
+                                 "--init",
                                  plan.foreground == Foreground::yes ? "foreground" : "background",
                                  std::to_string(status_of_init.get())};
   append(words, plan.spec.argv);
@@ -130,11 +137,13 @@ Prepared prepare(const LaunchPlan& plan, const Identity& identity, int status) {
 }
 
 void tell(int control, const LaunchError& error) {
-  (void)send_message(control, std::string("failed ") + std::to_string(error.exit_code) + " " + error.what());
+  (void)send_message(control,
+                     std::string("failed ") + std::to_string(error.exit_code) + " " + error.what());
 }
 
 void check_requirements() {
-  if (::access(kBubblewrap, X_OK) != 0) throw launch_error("find /usr/bin/bwrap", "Install the package bubblewrap");
+  if (::access(kBubblewrap, X_OK) != 0)
+    throw launch_error("find /usr/bin/bwrap", "Install the package bubblewrap");
 }
 
 void launch_or_throw(int control, int status) {
@@ -152,9 +161,13 @@ void launch_or_throw(int control, int status) {
 
   std::vector<int> fds{listeners.tcp4.get(), listeners.dns_udp4.get(), listeners.dns_tcp4.get()};
   if (listeners.tcp6) {
-    for (const Fd* fd : {&listeners.tcp6, &listeners.dns_udp6, &listeners.dns_tcp6}) fds.push_back(fd->get());
+    for (const Fd* fd : {&listeners.tcp6, &listeners.dns_udp6, &listeners.dns_tcp6})
+      fds.push_back(fd->get());
   }
-  if (!send_message(control, "ready " + std::to_string(kLaunchProtocol) + " " + std::to_string(listeners.port), fds)) throw LaunchError("warder is gone");
+  if (!send_message(
+          control,
+          "ready " + std::to_string(kLaunchProtocol) + " " + std::to_string(listeners.port), fds))
+    throw LaunchError("warder is gone");
   Message go;
   if (!receive_message(control, go) || go.text != "go") throw LaunchError("warder is gone");
 

@@ -23,7 +23,8 @@ std::string text_of(const json::object& from, std::string_view key) {
 
 std::vector<std::filesystem::path> paths_of(const json::object& from, std::string_view key) {
   std::vector<std::filesystem::path> paths;
-  for (const json::value& each : from.at(key).as_array()) paths.emplace_back(std::string(each.as_string()));
+  for (const json::value& each : from.at(key).as_array())
+    paths.emplace_back(std::string(each.as_string()));
   return paths;
 }
 
@@ -61,11 +62,13 @@ LaunchPlan plan_from_json(std::string_view text) {
   const json::value parsed = json::parse(text, {}, bytes);
   const json::object& from = parsed.as_object();
   if (from.at("version").as_int64() != kLaunchProtocol) {
-    throw std::runtime_error("warder and warder-sandbox are of different versions: install them together");
+    throw std::runtime_error(
+        "warder and warder-sandbox are of different versions: install them together");
   }
   LaunchPlan plan;
   SandboxSpec& spec = plan.spec;
-  for (const json::value& each : from.at("argv").as_array()) spec.argv.emplace_back(each.as_string());
+  for (const json::value& each : from.at("argv").as_array())
+    spec.argv.emplace_back(each.as_string());
   for (const auto& [name, value] : from.at("env").as_object()) {
     spec.env[std::string(name)] = std::string(value.as_string());
   }

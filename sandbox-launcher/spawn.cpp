@@ -31,7 +31,8 @@ LaunchFailure failure(std::string message, int code = 125) {
 LaunchFailure parse_failure(const std::string& text) {
   // "failed 125 cannot …"
   const std::size_t space = text.find(' ', 7);
-  if (!text.starts_with("failed ") || space == std::string::npos) return failure("warder-sandbox said something odd");
+  if (!text.starts_with("failed ") || space == std::string::npos)
+    return failure("warder-sandbox said something odd");
   return failure(text.substr(space + 1), std::atoi(text.c_str() + 7));
 }
 
@@ -52,7 +53,8 @@ LaunchFailure parse_failure(const std::string& text) {
   char control_flag[] = "--control";
   char control_number[] = "3";
   char status_number[] = "4";
-  char* const argv[] = {const_cast<char*>(launcher), control_flag, control_number, status_number, nullptr};
+  char* const argv[] = {const_cast<char*>(launcher), control_flag, control_number, status_number,
+                        nullptr};
   char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
   char* const env[] = {path, nullptr};
   ::execve(launcher, argv, env);
@@ -90,7 +92,8 @@ void stop_with(BorrowedTerminal& terminal, int inside) {
   terminal.take_back();
   ::kill(::getpid(), SIGSTOP);
   sigval how{};
-  how.sival_int = static_cast<int>(terminal.in_foreground() ? Continued::in_foreground : Continued::in_background);
+  how.sival_int = static_cast<int>(terminal.in_foreground() ? Continued::in_foreground
+                                                            : Continued::in_background);
   if (inside > 0) ::sigqueue(inside, SIGCONT, how);
 }
 
@@ -101,11 +104,6 @@ sigset_t handled_signals() {
   return handled;
 }
 
-std::string from_environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
 }  // namespace
 
 void Sandbox::keep_signals_for_wait() {
@@ -113,7 +111,7 @@ void Sandbox::keep_signals_for_wait() {
   ::pthread_sigmask(SIG_BLOCK, &handled, nullptr);
 }
 
-std::variant<Sandbox, LaunchFailure> Sandbox::start(const SandboxSpec& spec,
+std::variant<Sandbox, LaunchFailure> Sandbox::start(const SandboxSpec& spec, const Caller& caller,
                                                     const std::filesystem::path& launcher) {
   std::array<int, 2> pair{};
   std::array<int, 2> pipe{};
@@ -129,18 +127,21 @@ std::variant<Sandbox, LaunchFailure> Sandbox::start(const SandboxSpec& spec,
   ::fcntl(sandbox.status_.get(), F_SETFL, O_NONBLOCK);
   const std::string path = launcher.string();
   sandbox.pid_ = ::fork();
-  if (sandbox.pid_ < 0) return failure("cannot start a process: " + std::string(std::strerror(errno)));
+  if (sandbox.pid_ < 0)
+    return failure("cannot start a process: " + std::string(std::strerror(errno)));
   if (sandbox.pid_ == 0) become_launcher(path.c_str(), theirs.get(), status_write.get());
   theirs.reset();
   status_write.reset();
 
   // In a pipeline the others of the job need the terminal as well (`warder run -- … | less`).
-  const bool whole_job = BorrowedTerminal().in_foreground() && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
-  const LaunchPlan plan{spec, from_environment("HOME"), from_environment("PATH"), from_environment("SUDO_UID"),
+  const bool whole_job =
+      BorrowedTerminal().in_foreground() && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
+  const LaunchPlan plan{spec, caller.home, caller.path, caller.sudo_uid,
                         whole_job ? Foreground::yes : Foreground::no};
   sandbox.foreground_ = plan.foreground;
   Message answer;
-  if (!send_message(sandbox.control_.get(), to_json(plan)) || !receive_message(sandbox.control_.get(), answer)) {
+  if (!send_message(sandbox.control_.get(), to_json(plan)) ||
+      !receive_message(sandbox.control_.get(), answer)) {
     return failure("cannot start " + path + ": is it installed beside warder?");
   }
   const std::string ready = "ready " + std::to_string(kLaunchProtocol) + " ";
@@ -215,7 +216,8 @@ int Sandbox::wait() {
     const int inside = number_after(said, "\"child-pid\"", -1);
     if (std::chrono::steady_clock::now() >= kill_at_) ::kill(pid_, SIGKILL);
     signalfd_siginfo what{};
-    if (::read(signals.get(), &what, sizeof what) == static_cast<ssize_t>(sizeof what)) forward(what, inside);
+    if (::read(signals.get(), &what, sizeof what) == static_cast<ssize_t>(sizeof what))
+      forward(what, inside);
     if (take_line(said, kStoppedLine)) stop_with(terminal, inside);
     int status = 0;
     if (::waitpid(pid_, &status, WNOHANG) != pid_) continue;

@@ -18,30 +18,37 @@ namespace warder {
 
 // What a sandbox is to be. Holds placeholders, never a value.
 struct SandboxSpec {
-  std::vector<std::string> argv;                 // CMD…; never expanded by us
-  std::map<std::string, std::string> env;        // the whole environment of CMD
-  std::filesystem::path workspace;               // absolute; CMD's working directory, writable
-  std::vector<std::filesystem::path> read_only;  // --ro, absolute
-  std::vector<std::filesystem::path> read_write; // --rw, absolute
+  std::vector<std::string> argv;                  // CMD…; never expanded by us
+  std::map<std::string, std::string> env;         // the whole environment of CMD
+  std::filesystem::path workspace;                // absolute; CMD's working directory, writable
+  std::vector<std::filesystem::path> read_only;   // --ro, absolute
+  std::vector<std::filesystem::path> read_write;  // --rw, absolute
   // Absolute directories that CMD must see empty and cannot write, rename or replace: audit, file sources, state.
   std::vector<std::filesystem::path> covered;
   // Absolute files that CMD may read and must not change: what the next run will believe (configuration, certificates).
   std::vector<std::filesystem::path> frozen;
-  std::filesystem::path executable_dir;          // Warder's own executables: read-only inside
-  std::string bundle_pem;                        // the merged trust bundle
+  std::filesystem::path executable_dir;  // Warder's own executables: read-only inside
+  std::string bundle_pem;                // the merged trust bundle
   std::string ca_pem;
-  std::string ca_hash;                           // certs/authority.hpp subject_hash()
+  std::string ca_hash;  // certs/authority.hpp subject_hash()
+};
+
+// Of the environment that warder itself was started with; warder-sandbox gets none of its own.
+struct Caller {
+  std::string home;      // $HOME, absolute, may be empty
+  std::string path;      // $PATH
+  std::string sudo_uid;  // $SUDO_UID when started as root; may be empty
 };
 
 // Paths inside the sandbox that the environment names.
 inline constexpr const char* kBundlePath = "/etc/ssl/certs/ca-certificates.crt";
 inline constexpr const char* kCaPath = "/etc/ssl/certs/warder-ca.pem";
-inline constexpr const char* kHomePath = "/home/sandbox";   // HOME inside; the private home
+inline constexpr const char* kHomePath = "/home/sandbox";  // HOME inside; the private home
 
 // Listening sockets that were made inside the sandbox's network namespace.
 struct SandboxListeners {
-  Fd tcp4;      // 127.0.0.1:port: redirected IPv4 connections; SO_ORIGINAL_DST tells the destination
-  Fd tcp6;      // [::1]:port: redirected IPv6 connections
+  Fd tcp4;  // 127.0.0.1:port: redirected IPv4 connections; SO_ORIGINAL_DST tells the destination
+  Fd tcp6;  // [::1]:port: redirected IPv6 connections
   Fd dns_udp4;  // 0.0.0.0:53 with IP_PKTINFO: answer from the address that was asked
   Fd dns_udp6;  // [::]:53 with IPV6_RECVPKTINFO
   Fd dns_tcp4;  // 127.0.0.1:53 (loopback is not redirected)
@@ -50,8 +57,8 @@ struct SandboxListeners {
 };
 
 struct LaunchFailure {
-  std::string message;   // which step, which kernel feature, how to fix it, and that nothing ran
-  int exit_code = 125;   // 2 for what the user can mend on the command line, 125 otherwise
+  std::string message;  // which step, which kernel feature, how to fix it, and that nothing ran
+  int exit_code = 125;  // 2 for what the user can mend on the command line, 125 otherwise
 };
 
 // Does CMD get the terminal: a process group of its own, in the foreground? Only when it is the whole job.
@@ -64,7 +71,7 @@ class Sandbox {
   static void keep_signals_for_wait();
   // Starts warder-sandbox with a scrubbed environment, hands it the plan and waits until the namespaces, the
   // network and the listeners stand. CMD is not running yet.
-  static std::variant<Sandbox, LaunchFailure> start(const SandboxSpec& spec,
+  static std::variant<Sandbox, LaunchFailure> start(const SandboxSpec& spec, const Caller& caller,
                                                     const std::filesystem::path& launcher);
   Sandbox(Sandbox&&) noexcept;
   Sandbox& operator=(Sandbox&&) noexcept;

@@ -36,6 +36,12 @@ TEST_CASE("golden: the line of every record type") {
             R"("type":"dns","session":"s1","name":"evil.test","qtype":"A",)"
             R"("answer":"NXDOMAIN","reason":"name_not_allowed")" +
             kEnd);
+  CHECK(
+      line_of(body_of(Record(Dial{"s1", "transparent", "https://api.test", "api", "t.yaml:3"}))) ==
+      kBegin +
+          R"("type":"dial","session":"s1","ingress":"transparent","authority":"https://api.test",)"
+          R"("rule":"api","where":"t.yaml:3")" +
+          kEnd);
   CHECK(line_of(body_of(Record(intent(3)))) ==
         kBegin +
             R"("type":"intent","session":"s1","exchange":3,"ingress":"transparent",)"
@@ -127,6 +133,7 @@ TEST_CASE("BR-133 no record outgrows what is set aside for it") {
   CHECK(size(body_of(Record(start))) < kMaxRecordBytes);
   CHECK(size(body_of(Record(SessionEnd{huge, INT32_MIN, kMost, kMost}))) < kMaxRecordBytes);
   CHECK(size(body_of(Record(DnsQuery{huge, huge, huge, huge, Reason::none}))) < kMaxRecordBytes);
+  CHECK(size(body_of(Record(Dial{huge, huge, huge, huge, huge}))) < kMaxRecordBytes);
   CHECK(size(body_of(Record(wanted))) < kMaxRecordBytes);
   CHECK(size(body_of(Record(answered))) < kMaxReceiptBytes);
   CHECK(size(body_of(LogHeader{huge, huge, huge, huge})) < kMaxRecordBytes);

@@ -50,7 +50,8 @@ constexpr int kPassed = 0;
 
 // The call's error number under the filter; 0 when it did what it was asked.
 int call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0) {
-  return filtered([=] { return ::syscall(number, a, b, c, d, e) >= 0 ? kPassed : errno; });
+  return filtered(
+      [number, a, b, c, d, e] { return ::syscall(number, a, b, c, d, e) >= 0 ? kPassed : errno; });
 }
 
 constexpr long kRubbish = 0x7bad0000'00000000;  // in the half that the kernel does not look at

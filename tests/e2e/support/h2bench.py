@@ -1,6 +1,7 @@
 """What the HTTP/2 tests share: an h2 api.test, and scripts that speak h2 inside the sandbox."""
 
 import shutil
+from pathlib import Path
 
 from .bench import INSIDE
 from .h2origin import H2Origin, answer
@@ -30,3 +31,10 @@ def talk(bench, script, *args):
     """The same, in steps: the script stops at its pauses."""
     shutil.copy(INSIDE / "h2wire.py", bench.ws / "h2wire.py")
     return Talk(bench, "from h2wire import *\n" + script, *args)
+
+
+def peak_of(task):
+    """peak(): by how much the gateway's memory has grown at its highest since now."""
+    Path(f"/proc/{task.pid}/clear_refs").write_text("5")     # VmHWM begins anew
+    before = task.memory()
+    return lambda: task.memory("VmHWM") - before

@@ -1,7 +1,7 @@
-"""An HTTP/2 origin over hyper-h2: a thread per connection owns the socket, one per stream the script.
+"""An HTTP/2 origin over hyper-h2: each connection has a thread, and each stream one for its script.
 
-`script(stream)` runs for each request as soon as its head is there. An origin that negotiated something
-else than h2 serves HTTP/1.1 with `h1(conn)`.
+`script(stream)` runs for each request as soon as its head is there. What negotiated something else
+than h2 is served by `h1(conn)`.
 """
 
 import json
@@ -48,7 +48,7 @@ class Stream:
         self.frames = []                  # (moment, size) of each DATA frame
         self.ended = False                # the request is complete
         self.was_reset = None             # the peer's code
-        self.gone_at = None               # reset, or the connection ended before the request or answer did
+        self.gone_at = None               # when it was reset, or the connection ended
         self.opened = time.monotonic()
         self._unread = deque()
 
@@ -158,7 +158,7 @@ class Stream:
 
 
 class H2Conn:
-    """Drives one connection. Scripts change the state under `change`; only run() touches the socket."""
+    """Drives one connection. Scripts work under `change`; only run() touches the socket."""
 
     def __init__(self, origin, conn):
         self.origin, self.conn, self.tls = origin, conn, conn.sock

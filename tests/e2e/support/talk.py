@@ -80,3 +80,6 @@ class Talk:
         """Bytes; VmHWM is the most that it ever was."""
         text = Path(f"/proc/{self.pid}/status").read_text()
         return int(text.split(f"{field}:")[1].split()[0]) * 1024
+
+    def sanitized(self):
+        return self.bench.sanitized

@@ -9,7 +9,7 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import (ConnectionTerminated, DataReceived, InformationalResponseReceived,
                        ResponseReceived, StreamEnded, StreamReset, TrailersReceived)
-from hpack import Encoder
+from hpack import Decoder, Encoder
 from hyperframe.frame import (ContinuationFrame, DataFrame, Frame, GoAwayFrame,  # noqa: F401
                               HeadersFrame, PriorityFrame, RstStreamFrame, SettingsFrame,
                               WindowUpdateFrame)
@@ -250,7 +250,7 @@ class RawH2:
         return None
 
     def verdict(self, number=1, seconds=3.0):
-        """What the peer made of it: {"goaway": code} / {"reset": code} / {"head": bytes} / closed."""
+        """What the peer made of it: a goaway, a reset, a head with a status, or a close."""
         frame = self.read(seconds, lambda f: isinstance(f, GoAwayFrame) or (
             f.stream_id == number and isinstance(f, (RstStreamFrame, HeadersFrame))))
         if isinstance(frame, GoAwayFrame):
@@ -258,5 +258,5 @@ class RawH2:
         if isinstance(frame, RstStreamFrame):
             return {"reset": frame.error_code}
         if frame is not None:
-            return {"head": True}
+            return {"status": dict(Decoder().decode(frame.data))[":status"]}
         return {"closed": self.closed}
