@@ -1,10 +1,15 @@
 // The response on its way down: its head rewritten and masked, its body masked as it streams, its end only passed on
 // when the origin ended it and the receipt is written.
+#include <algorithm>
+
 #include "proxy/exchange.hpp"
 
 namespace warder {
 namespace {
 
+// The end of a word that waits for more (secrets/mask.hpp) leaves after this all the same, within a sweep of the worker:
+// what awaits an answer to it would wait for ever.
+constexpr std::chrono::milliseconds kWordWait{50};
 constexpr int kMostInterim = 1'000;  // each of them begins the wait for the response anew
 
 Refusal plain(Reason reason, std::string detail = {}) {
@@ -46,23 +51,75 @@ std::optional<Refusal> unmaskable(const Exchange& exchange, const ResponseHead& 
 
 void note_masked(Exchange& exchange, const Masker& masker) {
   const auto& names = exchange.session.secrets->mask_set().names();
+  auto& masked = exchange.receipt.masked;
   for (const Masker::Count& count : masker.counts()) {
-    exchange.receipt.masked.push_back(
-        {names[count.secret], "body", std::string(count.encoding), count.count});
+    const std::string& name = names[count.secret];
+    const auto known = std::find_if(masked.begin(), masked.end(), [&](const audit::SecretMasked& entry) {
+      return entry.place == "body" && entry.name == name && entry.encoding == count.encoding;
+    });
+    if (known != masked.end()) known->count += count.count;
+    else masked.push_back({name, "body", std::string(count.encoding), count.count});
   }
+}
+
+// One body's mask. An origin that is granted a secret knows it; to any other one, what is held must tell nothing.
+class BodyMask {
+ public:
+  BodyMask(Exchange& exchange, bool coded) : exchange_(exchange) {
+    // A coded body that got this far comes from a host without a grant.
+    if (!set().empty() && !coded) masker_.emplace(set(), holding());
+  }
+
+  std::string_view feed(std::string_view piece) { return masker_ ? masker_->feed(piece, scratch_) : piece; }
+  std::string_view finish() {
+    if (!masker_) return {};
+    const std::string_view last = masker_->finish(rest_);  // what was held back can no longer become a match
+    note_masked(exchange_, *masker_);
+    return last;
+  }
+  bool holds_a_word() const { return masker_ && holding() == Masker::Holding::words && masker_->held() > 0; }
+  // Lets the word go; what comes behind it begins anew.
+  std::string_view release() {
+    const std::string_view word = finish();
+    masker_.emplace(set(), holding());
+    return word;
+  }
+
+ private:
+  const MaskSet& set() const { return exchange_.session.secrets->mask_set(); }
+  Masker::Holding holding() const {
+    const bool granted = !exchange_.session.secrets->grants_for(exchange_.authority->host).empty();
+    return granted ? Masker::Holding::beginnings : Masker::Holding::words;
+  }
+
+  Exchange& exchange_;
+  std::optional<Masker> masker_;
+  std::string scratch_;
+  std::string rest_;
+};
+
+// The next step of the body, with nothing left lying here while the origin is silent. nullopt: the client is gone.
+Task<std::optional<BodyStep>> next_step(Exchange& exchange, BodyMask& mask) {
+  if (auto ready = exchange.origin->try_read_body()) co_return ready;
+  if (!co_await exchange.client.flush()) co_return std::nullopt;
+  if (mask.holds_a_word()) {
+    exchange.origin->limit_reads(kWordWait);
+    BodyStep step = co_await exchange.origin->read_body();
+    limit_silence(exchange);
+    const bool silent = step.kind == BodyStep::Kind::failed && step.reason == Reason::upstream_timeout;
+    if (!silent) co_return step;
+    exchange.client.hold(mask.release());
+    if (!co_await exchange.client.flush()) co_return std::nullopt;
+  }
+  co_return co_await exchange.origin->read_body();
 }
 
 // The client's going away, which an answer that is all there survives.
 bool is_absence(Reason reason) { return reason == Reason::client_broken || reason == Reason::client_timeout; }
 
 // The end of the body: recorded before it leaves.
-Task<std::optional<Refusal>> pass_end(Exchange& exchange, Masker* masker) {
-  std::string rest;
-  std::string_view last;
-  if (masker != nullptr) {
-    last = masker->finish(rest);  // what was held back can no longer become a match
-    note_masked(exchange, *masker);
-  }
+Task<std::optional<Refusal>> pass_end(Exchange& exchange, BodyMask& mask) {
+  const std::string_view last = mask.finish();
   HeaderList& trailers = exchange.origin->trailers();
   mask_fields(trailers, exchange.session.secrets->mask_set(), "trailer:", exchange.receipt.masked);
   if (!exchange.client.hold_end(last, trailers)) {
@@ -76,25 +133,14 @@ Task<std::optional<Refusal>> pass_end(Exchange& exchange, Masker* masker) {
 }
 
 Task<std::optional<Refusal>> relay_body(Exchange& exchange, bool coded) {
-  const MaskSet& masks = exchange.session.secrets->mask_set();
-  std::optional<Masker> masker;
-  // A coded body that got this far comes from a host without a grant.
-  if (!masks.empty() && !coded) masker.emplace(masks);
-  std::string scratch;
+  BodyMask mask(exchange, coded);
   for (;;) {
-    auto ready = exchange.origin->try_read_body();
-    if (!ready) {
-      // Nothing may lie here while the origin is silent.
-      if (!co_await exchange.client.flush()) co_return plain(Reason::client_broken);
-      ready = co_await exchange.origin->read_body();
-    }
-    const BodyStep& step = *ready;
-    if (step.kind == BodyStep::Kind::failed) co_return read_failure(exchange, step);
-    if (step.kind == BodyStep::Kind::end) {
-      co_return co_await pass_end(exchange, masker ? &*masker : nullptr);
-    }
+    const auto step = co_await next_step(exchange, mask);
+    if (!step) co_return plain(Reason::client_broken);
+    if (step->kind == BodyStep::Kind::failed) co_return read_failure(exchange, *step);
+    if (step->kind == BodyStep::Kind::end) co_return co_await pass_end(exchange, mask);
     if (!co_await exchange.client.flush()) co_return plain(Reason::client_broken);
-    exchange.client.hold(masker ? masker->feed(step.piece, scratch) : step.piece);
+    exchange.client.hold(mask.feed(step->piece));
   }
 }
 

@@ -80,7 +80,8 @@ std::size_t MaskSet::mask(std::string& text) const {
   return replaced;
 }
 
-Masker::Masker(const MaskSet& set) : set_(set), scanner_(*set.matcher_) {}
+Masker::Masker(const MaskSet& set, Holding holding)
+    : set_(set), holding_(holding), scanner_(*set.matcher_) {}
 Masker::~Masker() = default;
 
 std::string_view Masker::feed(std::string_view in, std::string& scratch) {
@@ -105,7 +106,7 @@ std::string_view Masker::pass(std::string_view in, Input input, std::string& scr
     count(pattern);
   }
   std::size_t settled = scanner_.settled();
-  if (input == Input::more) {
+  if (input == Input::more && holding_ == Holding::words) {
     settled = std::min(settled, text.size() - set_.undecided(text.substr(copied)));
   }
   const std::string_view rest = text.substr(settled);

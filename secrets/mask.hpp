@@ -1,6 +1,5 @@
-// Value → placeholder in what comes back: streaming, exact. What is held back never depends on the
-// values, only on their public shape: else the moment at which bytes arrive would tell a sandbox
-// whether they begin a value, and spell it letter by letter. docs/masking.md lists the encodings.
+// Value → placeholder in what comes back: streaming, exact. docs/masking.md lists the encodings, and says what is held
+// back and why.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +60,16 @@ class MaskSet {
 // One body on its way back. Not shared.
 class Masker {
  public:
-  explicit Masker(const MaskSet& set);  // borrowed: must outlive this
+  // What of a body's end so far waits for more.
+  enum class Holding : std::uint8_t {
+    // Only what is at this moment the beginning of a form of a value: nothing else is delayed. For an
+    // origin that is granted the secrets: to it their values are known.
+    beginnings,
+    // The word that it ends in, whatever the values are: the moment at which bytes arrive then tells
+    // nothing of them. For every other origin, which may be the sandbox's accomplice.
+    words,
+  };
+  Masker(const MaskSet& set, Holding holding);  // `set` is borrowed: must outlive this
   ~Masker();                            // what is held back is wiped
   Masker(const Masker&) = delete;
   Masker& operator=(const Masker&) = delete;
@@ -87,6 +95,7 @@ class Masker {
   void count(const MaskSet::Pattern& pattern);
 
   const MaskSet& set_;
+  const Holding holding_;
   StreamScanner scanner_;
   WipedBytes held_;
   std::vector<Count> counts_;

@@ -31,7 +31,7 @@ pause(token=TOKEN)
 
 @pytest.mark.parametrize("framing", ["length", "chunked"])
 def test_a_gigabyte_down_through_the_mask(bench, bulk, framing):
-    """The value stands in the body 64 times: each comes out as the placeholder, the rest is equal."""
+    """The value stands in it 64 times: each comes out as the placeholder, the rest is equal."""
     talk = Talk(bench, CLIENT + """
 link = connection()
 link.request("GET", arguments()[0], headers=AUTHORISED)
@@ -102,7 +102,7 @@ pause(closed=True)
     talk.go()
     talk.hear()
     first = stands_still(lambda: bulk.sent)
-    assert first < 128 * MIB, f"{first / MIB:.0f} MiB left the origin for a client that does not read"
+    assert first < 128 * MIB, f"{first / MIB:.0f} MiB left the origin and nobody reads"
     talk.go()
     talk.hear()
     second = stands_still(lambda: bulk.sent)

@@ -107,7 +107,8 @@ for n in range(int(arguments()[0])):
     if n % 4 == 2:                     # a head that never ends
         wire.send("GET /ok HTTP/1.1\\r\\nHost: api.test\\r\\nX-Slow: ")
     if n % 4 == 3:                     # a body that never ends
-        wire.send(f"POST /echo HTTP/1.1\\r\\nHost: api.test\\r\\n{AUTH}Content-Length: 999\\r\\n\\r\\nx")
+        wire.send("POST /echo HTTP/1.1\\r\\nHost: api.test\\r\\n"
+                  f"{AUTH}Content-Length: 999\\r\\n\\r\\nx")
     idle.append(wire)
 pause(idle=len(idle))
 for second in range(10):
@@ -161,7 +162,8 @@ def at(n):
     if n % 5 == 2:                     # within a head
         wire.send("GET /ok HTTP/1.1\\r\\nHost: ap")
     elif n % 5 == 3:                   # within an upload
-        wire.send(f"POST /echo HTTP/1.1\\r\\nHost: api.test\\r\\n{AUTH}Content-Length: 99999\\r\\n\\r\\nx")
+        wire.send("POST /echo HTTP/1.1\\r\\nHost: api.test\\r\\n"
+                  f"{AUTH}Content-Length: 99999\\r\\n\\r\\nx")
     else:                              # within a download
         wire.send(f"GET /sized/3000000 HTTP/1.1\\r\\nHost: api.test\\r\\n{AUTH}\\r\\n")
         wire.fill()
