@@ -18,7 +18,9 @@ void spawn_on(Worker& worker, Task<> task) {
   asio::post(worker.loop(), [&worker, held] { worker.spawn(std::move(*held)); });
 }
 
-Task<> serve_names(Worker& worker, tcp::socket socket, Gateway& gateway, std::shared_ptr<Session> session) {
+Task<> serve_names(Worker& worker, tcp::socket socket, Gateway& gateway,
+                   std::shared_ptr<Session> session) {
+  const Session::Counted counted(*session);
   Stream stream(worker, std::move(socket));
   co_await serve_dns_stream(stream, gateway, *session);
 }
@@ -29,7 +31,8 @@ EmbeddedGateway::EmbeddedGateway(const Config& config, audit::Log& audit, const 
     : authority_(clock),
       leaves_(authority_),
       upstream_tls_(config.gateway.upstream.ca),
-      gateway_{config.gateway.upstream, audit, leaves_, sandbox_tls_, upstream_tls_, resolver_, {}} {}
+      gateway_{config.gateway.upstream, audit,     leaves_, sandbox_tls_,
+               upstream_tls_,           resolver_, {}} {}
 
 EmbeddedGateway::~EmbeddedGateway() { stop(); }
 

@@ -14,11 +14,12 @@ extern char** environ;
 namespace warder {
 namespace {
 
-constexpr std::array<std::string_view, 9> kAllowed{"PATH",      "SHELL",    "TERM", "LANG", "TZ",
+constexpr std::array<std::string_view, 9> kAllowed{"PATH",      "SHELL",    "TERM", "LANG",    "TZ",
                                                    "COLORTERM", "NO_COLOR", "CI",   "LANGUAGE"};
 
 bool is_allowed(std::string_view name) {
-  return name.starts_with("LC_") || std::find(kAllowed.begin(), kAllowed.end(), name) != kAllowed.end();
+  return name.starts_with("LC_") ||
+         std::find(kAllowed.begin(), kAllowed.end(), name) != kAllowed.end();
 }
 
 // The name of the secret whose value `text` holds, raw or in a listed encoding; "" for none.
@@ -36,16 +37,17 @@ std::string held_secret(const std::string& text, const SessionSecrets& secrets) 
 
 }  // namespace
 
-std::map<std::string, std::string> sandbox_environment(const std::vector<std::string>& passed_by_name,
-                                                       const std::map<std::string, std::string>& placeholders,
-                                                       const SessionSecrets& secrets) {
+std::map<std::string, std::string> sandbox_environment(
+    const std::vector<std::string>& passed_by_name,
+    const std::map<std::string, std::string>& placeholders, const SessionSecrets& secrets) {
   std::map<std::string, std::string> env;
   for (char** at = environ; *at != nullptr; ++at) {
     const std::string_view entry(*at);
     const std::size_t equals = entry.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string name(entry.substr(0, equals));
-    const bool by_name = std::find(passed_by_name.begin(), passed_by_name.end(), name) != passed_by_name.end();
+    const bool by_name =
+        std::find(passed_by_name.begin(), passed_by_name.end(), name) != passed_by_name.end();
     if (by_name || is_allowed(name)) env[name] = entry.substr(equals + 1);
   }
   env["HOME"] = kHomePath;

@@ -10,9 +10,8 @@
 #include "cli/run_command.hpp"
 #include "cli/trust_command.hpp"
 
+namespace warder {
 namespace {
-
-using namespace warder;
 
 constexpr const char* kFooter = R"(Examples:
   warder demo                                            watch a sandboxed curl use a token it cannot read
@@ -25,16 +24,20 @@ constexpr const char* kFooter = R"(Examples:
 Exit codes: the command's own; 128+n for a signal; 126/127 as a shell; 2 configuration; 125 Warder itself.)";
 
 void add_run(CLI::App& app, RunArgs& args, int& code) {
-  CLI::App* run = app.add_subcommand("run", "run a command in a sandbox whose only way out is the gateway");
-  run->add_option("--config", args.config, "configuration file (without it: ./warder.yaml, once trusted)")
+  CLI::App* run =
+      app.add_subcommand("run", "run a command in a sandbox whose only way out is the gateway");
+  run->add_option("--config", args.config,
+                  "configuration file (without it: ./warder.yaml, once trusted)")
       ->type_name("FILE");
-  run->add_option("--policy", args.policy, "policy in it; may be left out when there is one")->type_name("NAME");
+  run->add_option("--policy", args.policy, "policy in it; may be left out when there is one")
+      ->type_name("NAME");
   run->add_option("--allow", args.flags.allow, "allow a host, HOST[:PORT]; may repeat")
       ->type_name("HOST")
       ->take_all()
       ->expected(1);
   run->add_option("--secret", args.flags.secrets,
-                  "let the sandbox use the secret in variable ENV at these hosts, ENV@HOST[,HOST…]; may repeat")
+                  "let the sandbox use the secret in variable ENV at these hosts, "
+                  "ENV@HOST[,HOST…]; may repeat")
       ->type_name("ENV@HOST")
       ->take_all()
       ->expected(1);
@@ -50,9 +53,11 @@ void add_run(CLI::App& app, RunArgs& args, int& code) {
       ->type_name("PATH")
       ->take_all()
       ->expected(1);
-  run->add_flag_callback("--quiet", [&args] { args.quiet = Quiet::yes; }, "no lines of Warder's own on stderr");
-  CLI::Option* print = run->add_flag("--print-config")->description(
-      "print the configuration that these flags amount to, and stop");
+  run->add_flag_callback(
+      "--quiet", [&args] { args.quiet = Quiet::yes; }, "no lines of Warder's own on stderr");
+  CLI::Option* print =
+      run->add_flag("--print-config")
+          ->description("print the configuration that these flags amount to, and stop");
   auto* command = run->add_option("CMD", args.command, "the command and its arguments, after --");
   run->positionals_at_end();
   run->callback([&args, &code, print, command] {
@@ -71,7 +76,8 @@ void add_audit(CLI::App& app, AuditVerifyArgs& args, int& code) {
   audit->require_subcommand(1);
   CLI::App* verify = audit->add_subcommand("verify", "check that every record is there and intact");
   verify->add_option("FILE", args.files, "audit files (without one: the last run's)");
-  verify->add_option("--key", args.key, "verifier key to trust (without it: this host's own)")->type_name("VKEY");
+  verify->add_option("--key", args.key, "verifier key to trust (without it: this host's own)")
+      ->type_name("VKEY");
   verify->add_option("--anchor", args.anchors, "a checkpoint that was kept elsewhere; may repeat")
       ->type_name("FILE")
       ->take_all()
@@ -80,11 +86,10 @@ void add_audit(CLI::App& app, AuditVerifyArgs& args, int& code) {
   verify->callback([&args, &code] { code = audit_verify_command(args); });
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int command_line(int argc, char** argv) {
   hold_standard_descriptors();
-  CLI::App app("Warder lets programs that nobody trusts use credentials that they cannot read.", "warder");
+  CLI::App app("Warder lets programs that nobody trusts use credentials that they cannot read.",
+               "warder");
   app.set_version_flag("--version", "warder " WARDER_VERSION);
   app.require_subcommand(1);
   app.footer(kFooter);
@@ -102,11 +107,14 @@ int main(int argc, char** argv) {
     code = trust_command(trust);
   });
   DemoArgs demo;
-  CLI::App* demonstrate = app.add_subcommand("demo", "watch a sandboxed curl use a token that it cannot read");
+  CLI::App* demonstrate =
+      app.add_subcommand("demo", "watch a sandboxed curl use a token that it cannot read");
   demonstrate->add_flag_callback("--json", [&] { demo.json = Json::yes; }, "print JSON");
   demonstrate->callback([&] { code = demo_command(demo); });
 
-  const auto is_named = [&](const CLI::App* command) { return argc > 1 && command->check_name(argv[1]); };
+  const auto is_named = [&](const CLI::App* command) {
+    return argc > 1 && command->check_name(argv[1]);
+  };
   const auto commands = app.get_subcommands([](CLI::App*) { return true; });
   if (argc > 1 && argv[1][0] != '-' && std::none_of(commands.begin(), commands.end(), is_named)) {
     std::fprintf(stderr, "warder: there is no command '%s'; warder --help lists them\n", argv[1]);
@@ -120,3 +128,8 @@ int main(int argc, char** argv) {
   }
   return code;
 }
+
+}  // namespace
+}  // namespace warder
+
+int main(int argc, char** argv) { return warder::command_line(argc, argv); }

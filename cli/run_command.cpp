@@ -27,8 +27,11 @@ Config base_config(const RunArgs& args, const fs::path& workspace) {
   if (!fs::exists(found)) return {};
   const std::string bytes = config_bytes(found);
   if (!is_trusted(found, bytes)) {
-    throw ConfigError(found.string() + " is not trusted, or has changed since: look at it, then `warder trust`; or say "
-                                       "--config " + found.string());
+    throw ConfigError(
+        found.string() +
+        " is not trusted, or has changed since: look at it, then `warder trust`; or say "
+        "--config " +
+        found.string());
   }
   return parse_config(bytes, found);
 }
@@ -43,7 +46,8 @@ std::string chosen_policy(const RunArgs& args, const Config& config) {
   if (!args.policy.empty()) return args.policy;
   if (config.policies.size() == 1) return config.policies.front().name;
   if (config.policies.empty()) return kFlagsPolicy;
-  throw ConfigError(config.file.string() + " has several policies: say --policy with one of" + policy_names(config));
+  throw ConfigError(config.file.string() + " has several policies: say --policy with one of" +
+                    policy_names(config));
 }
 
 struct Chosen {
@@ -55,8 +59,8 @@ Chosen choose(const RunArgs& args, const fs::path& workspace) {
   Chosen chosen{base_config(args, workspace), {}};
   chosen.policy = chosen_policy(args, chosen.config);
   if (!chosen.config.policies.empty() && chosen.config.policy(chosen.policy) == nullptr) {
-    throw ConfigError(chosen.config.file.string() + " has no policy named '" + chosen.policy + "'; it has" +
-                      policy_names(chosen.config));
+    throw ConfigError(chosen.config.file.string() + " has no policy named '" + chosen.policy +
+                      "'; it has" + policy_names(chosen.config));
   }
   apply_flags(chosen.config, chosen.policy, args.flags);
   return chosen;
@@ -65,7 +69,8 @@ Chosen choose(const RunArgs& args, const fs::path& workspace) {
 std::vector<fs::path> absolute_paths(const std::vector<std::string>& paths, const char* flag) {
   std::vector<fs::path> absolute;
   for (const std::string& path : paths) {
-    if (!fs::exists(path)) throw ConfigError(std::string(flag) + " " + path + ": there is no such file");
+    if (!fs::exists(path))
+      throw ConfigError(std::string(flag) + " " + path + ": there is no such file");
     absolute.push_back(fs::canonical(path));
   }
   return absolute;
@@ -79,14 +84,18 @@ bool allows_nothing(const Chosen& chosen) {
 void print_summary(const RunOutcome& outcome) {
   if (!outcome.denials.empty()) say("refused in this run:");
   for (const Denial& denial : outcome.denials) {
-    const std::string times = denial.count > 1 ? " (" + std::to_string(denial.count) + " times)" : "";
+    const std::string times =
+        denial.count > 1 ? " (" + std::to_string(denial.count) + " times)" : "";
     const std::string word(to_string(denial.reason));
     std::string what;
-    for (const char c : denial.what) what += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    for (const char c : denial.what)
+      what += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
     std::fprintf(stderr, "  %s: %s%s\n", what.c_str(), word.c_str(), times.c_str());
-    if (!denial.suggestion.empty()) std::fprintf(stderr, "    to allow it: %s\n", denial.suggestion.c_str());
+    if (!denial.suggestion.empty())
+      std::fprintf(stderr, "    to allow it: %s\n", denial.suggestion.c_str());
   }
-  if (outcome.other_denials > 0) say("and " + std::to_string(outcome.other_denials) + " more of other kinds");
+  if (outcome.other_denials > 0)
+    say("and " + std::to_string(outcome.other_denials) + " more of other kinds");
   if (!outcome.denials.empty()) say("the whole record: " + outcome.audit_file.string());
 }
 
@@ -95,11 +104,13 @@ int run_or_throw(const RunArgs& args) {
   const char* home = std::getenv("HOME");
   const std::string refusal = refuse_workspace(workspace, home != nullptr ? home : "");
   if (!refusal.empty()) throw ConfigError(refusal);
-  if (const std::string inherited = refuse_standard_descriptors(); !inherited.empty()) throw ConfigError(inherited);
+  if (const std::string inherited = refuse_standard_descriptors(); !inherited.empty())
+    throw ConfigError(inherited);
   Chosen chosen = choose(args, workspace);
   check_audit_place(chosen.config, workspace);
   if (allows_nothing(chosen) && args.quiet == Quiet::no) {
-    say("no rule allows anything: the command runs without network. To allow a host: --allow HOST, or a warder.yaml "
+    say("no rule allows anything: the command runs without network. To allow a host: --allow HOST, "
+        "or a warder.yaml "
         "(warder init)");
   }
   RunSpec spec;

@@ -14,7 +14,7 @@ namespace warder {
 
 struct RunSpec {
   Config config;
-  std::string policy;                            // its name in config
+  std::string policy;  // its name in config
   std::vector<std::string> argv;
   std::filesystem::path workspace;               // absolute
   std::vector<std::string> env;                  // names to pass

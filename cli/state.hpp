@@ -9,8 +9,9 @@ namespace warder {
 // $XDG_STATE_HOME/warder, else ~/.local/state/warder. Throws std::runtime_error when neither variable is usable.
 std::filesystem::path state_directory();
 
-std::filesystem::path audit_key_file();   // state_directory()/audit.key
-std::filesystem::path audit_directory();  // state_directory()/audit: one file per run, unless the configuration names one
+std::filesystem::path audit_key_file();  // state_directory()/audit.key
+std::filesystem::path
+audit_directory();  // state_directory()/audit: one file per run, unless the configuration names one
 
 // Makes both directories (0700) when they are missing.
 void make_state_directories();

@@ -22,8 +22,10 @@ class Listener final : public Swept {
  public:
   // Enlisted when it is whole: a worker that is stopping closes it at once.
   Listener(Worker& worker, Fd socket)
-      : worker_(worker), acceptor_(acceptor_of(worker, std::move(socket))), place_(worker.enlist(*this)) {}
-  ~Listener() { worker_.delist(place_); }
+      : worker_(worker),
+        acceptor_(acceptor_of(worker, std::move(socket))),
+        place_(worker.enlist(*this)) {}
+  ~Listener() override { worker_.delist(place_); }
   Listener(const Listener&) = delete;
   void on_sweep(SteadyTime) override {}
   void close() override {
@@ -59,7 +61,8 @@ Task<> accept_on(Worker& home, Fd socket, std::vector<std::unique_ptr<Worker>>& 
       continue;
     }
     auto arrived = std::make_shared<tcp::socket>(std::move(accepted));
-    asio::post(worker.loop(), [&worker, serve, arrived] { worker.spawn(serve(worker, std::move(*arrived))); });
+    asio::post(worker.loop(),
+               [&worker, serve, arrived] { worker.spawn(serve(worker, std::move(*arrived))); });
   }
 }
 

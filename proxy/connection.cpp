@@ -51,16 +51,18 @@ Task<> serve_h1(Connection& connection) {
       co_return;
     }
     if (outcome != HeadOutcome::ready) {
-      const bool late = outcome == HeadOutcome::late;
+      const Reason why = outcome == HeadOutcome::late ? Reason::client_timeout
+                                                      : reason_of(connection.parser.error());
       connection.stream.limit_writes(connection.gateway.limits.linger);
-      co_await refuse_unread(connection, client, late ? Reason::client_timeout : reason_of(connection.parser.error()));
+      co_await refuse_unread(connection, client, why);
       co_await linger(connection.stream, connection.gateway.limits);
       co_return;
     }
     RequestHead& head = connection.parser.request();
     const bool old = head.minor == 0;
     IncomingRequest request{std::move(head), connection.parser.framing(),
-                            old ? HttpVersion::http10 : HttpVersion::http11, connection.parser.keep_alive() && !old};
+                            old ? HttpVersion::http10 : HttpVersion::http11,
+                            connection.parser.keep_alive() && !old};
     const After after = co_await handle(connection, client, std::move(request));
     if (after == After::next_request) continue;
     if (after == After::linger) co_await linger(connection.stream, connection.gateway.limits);
@@ -71,12 +73,14 @@ Task<> serve_h1(Connection& connection) {
 }  // namespace
 
 Task<> serve_requests(Connection& connection) {
-  if (connection.version == HttpVersion::http2) co_await serve_h2(connection);
-  else co_await serve_h1(connection);
+  if (connection.version == HttpVersion::http2)
+    co_await serve_h2(connection);
+  else
+    co_await serve_h1(connection);
 }
 
-Task<bool> record_refused_connection(Connection& connection, std::string protocol, const Verdict& verdict,
-                                     std::string authority) {
+Task<bool> record_refused_connection(Connection& connection, std::string protocol,
+                                     const Verdict& verdict, std::string authority) {
   audit::Intent intent;
   intent.session = connection.session->id;
   intent.exchange = ++connection.session->exchanges;
@@ -101,7 +105,8 @@ Task<> linger(Stream& stream, const GatewayLimits& limits) {
   auto scrap = std::make_unique_for_overwrite<char[]>(Input::kBytes);
   while (left > 0) {
     if (std::chrono::steady_clock::now() >= end) co_return;
-    auto taken = co_await stream.discard_some({scrap.get(), Input::kBytes});
+    const std::span<char> room(scrap.get(), Input::kBytes);
+    auto taken = co_await stream.discard_some(room);
     if (!taken || *taken == 0) co_return;
     left -= std::min<std::uint64_t>(left, *taken);
   }

@@ -36,7 +36,7 @@ struct Connection {
   Arrival arrival;
   std::string ingress = "transparent";
   HttpVersion version = HttpVersion::http11;  // by ALPN
-  Origins origins;                            // connections to origins that this client's requests share
+  Origins origins;  // connections to origins that this client's requests share
 };
 
 // A request's head, off the wire.
@@ -60,8 +60,8 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
 Task<> refuse_unread(Connection& connection, ClientLeg& client, Reason reason);
 
 // Records a connection that was refused before any request: an intent with decision deny.
-Task<bool> record_refused_connection(Connection& connection, std::string protocol, const Verdict& verdict,
-                                     std::string authority);
+Task<bool> record_refused_connection(Connection& connection, std::string protocol,
+                                     const Verdict& verdict, std::string authority);
 
 // Answers are read by a client that is still sending: take what comes for a while, so that it sees no reset.
 Task<> linger(Stream& stream, const GatewayLimits& limits);

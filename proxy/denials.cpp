@@ -7,7 +7,8 @@ namespace {
 std::string shortened(const std::string& what) {
   if (what.size() <= Denials::kMaxWhat) return what;
   std::size_t size = Denials::kMaxWhat;
-  while (size > 0 && (static_cast<unsigned char>(what[size]) & 0xc0) == 0x80) --size;  // no half character
+  while (size > 0 && (static_cast<unsigned char>(what[size]) & 0xc0) == 0x80)
+    --size;  // no half character
   return what.substr(0, size) + "…";
 }
 

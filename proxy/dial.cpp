@@ -22,7 +22,8 @@ tcp::endpoint to_endpoint(const IpAddress& address, std::uint16_t port) {
   return {asio::ip::address_v6(bytes), port};
 }
 
-Task<Result<std::unique_ptr<Stream>>> connect(Worker& worker, VettedEndpoint to, SteadyDuration limit) {
+Task<Result<std::unique_ptr<Stream>>> connect(Worker& worker, VettedEndpoint to,
+                                              SteadyDuration limit) {
   tcp::socket socket(worker.loop());
   error_code error;
   socket.open(to.endpoint().protocol(), error);
@@ -30,7 +31,8 @@ Task<Result<std::unique_ptr<Stream>>> connect(Worker& worker, VettedEndpoint to,
   socket.native_non_blocking(true, error);
   const int started = ::connect(socket.native_handle(), to.endpoint().data(),
                                 static_cast<socklen_t>(to.endpoint().size()));
-  if (started != 0 && errno != EINPROGRESS) co_return error_code(errno, boost::system::system_category());
+  if (started != 0 && errno != EINPROGRESS)
+    co_return error_code(errno, boost::system::system_category());
   auto stream = std::make_unique<Stream>(worker, std::move(socket));
   if (started != 0) {
     stream->limit_writes(limit);

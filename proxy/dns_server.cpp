@@ -41,7 +41,8 @@ DnsDecision refused(Reason reason, std::string suggestion) {
 
 // localhost is the sandbox's own (RFC 6761 section 6.3).
 std::optional<DnsDecision> own_name(const std::string& name, std::uint16_t type) {
-  if (!same_name(name, "localhost") && !(name.size() > 10 && same_name(name.substr(name.size() - 10), ".localhost"))) {
+  if (!same_name(name, "localhost") &&
+      !(name.size() > 10 && same_name(name.substr(name.size() - 10), ".localhost"))) {
     return std::nullopt;
   }
   DnsDecision decision;
@@ -89,7 +90,7 @@ class Datagrams final : public Swept {
     error_code ignored;
     socket_.native_non_blocking(true, ignored);
   }
-  ~Datagrams() { worker_.delist(place_); }
+  ~Datagrams() override { worker_.delist(place_); }
   Datagrams(const Datagrams&) = delete;
   void on_sweep(SteadyTime) override {}
   void close() override {
@@ -179,15 +180,16 @@ Task<std::string> answer_dns(std::string packet, Gateway& gateway, Session& sess
   co_return dns::write_answer(*query, decision.answer);
 }
 
-Task<> serve_dns_datagrams(Worker& worker, Fd socket, Gateway& gateway, std::shared_ptr<Session> session) {
+Task<> serve_dns_datagrams(Worker& worker, Fd socket, Gateway& gateway,
+                           std::shared_ptr<Session> session) {
   Datagrams datagrams(worker, std::move(socket));
   auto datagram = std::make_unique<Datagram>();
   for (;;) {
     const int fd = datagrams.socket().native_handle();
     const ssize_t n = receive(fd, *datagram);
     if (n < 0) {
-      auto [error] = co_await datagrams.socket().async_wait(asio::posix::stream_descriptor::wait_read,
-                                                            as_result);
+      auto [error] = co_await datagrams.socket().async_wait(
+          asio::posix::stream_descriptor::wait_read, as_result);
       if (error) co_return;
       continue;
     }
@@ -204,14 +206,17 @@ Task<> serve_dns_stream(Stream& stream, Gateway& gateway, Session& session) {
   std::string pending;
   std::array<char, 4096> piece{};
   for (;;) {
-    const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(pending[i])); };
+    const auto byte = [&](std::size_t i) {
+      return static_cast<std::size_t>(static_cast<unsigned char>(pending[i]));
+    };
     if (pending.size() >= 2 && pending.size() >= 2 + (byte(0) << 8 | byte(1))) {
       const std::size_t size = byte(0) << 8 | byte(1);
       std::string packet = pending.substr(2, size);
       pending.erase(0, 2 + size);
       const std::string answer = co_await answer_dns(std::move(packet), gateway, session);
       if (answer.empty()) co_return;
-      std::string framed{static_cast<char>(answer.size() >> 8), static_cast<char>(answer.size() & 0xff)};
+      std::string framed{static_cast<char>(answer.size() >> 8),
+                         static_cast<char>(answer.size() & 0xff)};
       framed += answer;
       auto sent = co_await stream.write_all(framed);
       if (!sent) co_return;

@@ -15,7 +15,8 @@ Task<std::string> answer_dns(std::string packet, Gateway& gateway, Session& sess
 
 // Until the socket is closed (Worker::stop). The socket has IP_PKTINFO or IPV6_RECVPKTINFO: the answer
 // comes from the address that was asked.
-Task<> serve_dns_datagrams(Worker& worker, Fd socket, Gateway& gateway, std::shared_ptr<Session> session);
+Task<> serve_dns_datagrams(Worker& worker, Fd socket, Gateway& gateway,
+                           std::shared_ptr<Session> session);
 
 // DNS over one TCP connection (RFC 7766): length-prefixed queries until the client closes.
 Task<> serve_dns_stream(Stream& stream, Gateway& gateway, Session& session);

@@ -28,11 +28,14 @@ Refusal read_failure(const Exchange& exchange, const BodyStep& step) {
 // 100, 102, 103: passed on as they come; a client of HTTP/1.0 does not know them.
 Task<std::optional<Refusal>> pass_interim(Exchange& exchange) {
   ResponseHead interim = exchange.origin->head();
-  if (interim.status == 101) co_return plain(Reason::upstream_broken, "the origin switched protocols unasked");
+  if (interim.status == 101)
+    co_return plain(Reason::upstream_broken, "the origin switched protocols unasked");
   if (exchange.client_version == HttpVersion::http10) co_return std::nullopt;
-  const ResponsePlan plan = prepare_response(interim, Framing(), exchange.session.secrets->mask_set(),
-                                             exchange.client_version, AfterThis::keep_open);
-  if (!plan.is_well_formed) co_return plain(Reason::upstream_broken, "an interim response is malformed");
+  const ResponsePlan plan =
+      prepare_response(interim, Framing(), exchange.session.secrets->mask_set(),
+                       exchange.client_version, AfterThis::keep_open);
+  if (!plan.is_well_formed)
+    co_return plain(Reason::upstream_broken, "an interim response is malformed");
   if (!co_await exchange.client.write_interim(interim)) co_return plain(Reason::client_broken);
   co_return std::nullopt;
 }
@@ -54,11 +57,14 @@ void note_masked(Exchange& exchange, const Masker& masker) {
   auto& masked = exchange.receipt.masked;
   for (const Masker::Count& count : masker.counts()) {
     const std::string& name = names[count.secret];
-    const auto known = std::find_if(masked.begin(), masked.end(), [&](const audit::SecretMasked& entry) {
-      return entry.place == "body" && entry.name == name && entry.encoding == count.encoding;
-    });
-    if (known != masked.end()) known->count += count.count;
-    else masked.push_back({name, "body", std::string(count.encoding), count.count});
+    const auto known =
+        std::find_if(masked.begin(), masked.end(), [&](const audit::SecretMasked& entry) {
+          return entry.place == "body" && entry.name == name && entry.encoding == count.encoding;
+        });
+    if (known != masked.end())
+      known->count += count.count;
+    else
+      masked.push_back({name, "body", std::string(count.encoding), count.count});
   }
 }
 
@@ -70,14 +76,19 @@ class BodyMask {
     if (!set().empty() && !coded) masker_.emplace(set(), holding());
   }
 
-  std::string_view feed(std::string_view piece) { return masker_ ? masker_->feed(piece, scratch_) : piece; }
+  std::string_view feed(std::string_view piece) {
+    return masker_ ? masker_->feed(piece, scratch_) : piece;
+  }
   std::string_view finish() {
     if (!masker_) return {};
-    const std::string_view last = masker_->finish(rest_);  // what was held back can no longer become a match
+    const std::string_view last =
+        masker_->finish(rest_);  // what was held back can no longer become a match
     note_masked(exchange_, *masker_);
     return last;
   }
-  bool holds_a_word() const { return masker_ && holding() == Masker::Holding::words && masker_->held() > 0; }
+  bool holds_a_word() const {
+    return masker_ && holding() == Masker::Holding::words && masker_->held() > 0;
+  }
   // Lets the word go; what comes behind it begins anew.
   std::string_view release() {
     const std::string_view word = finish();
@@ -106,7 +117,8 @@ Task<std::optional<BodyStep>> next_step(Exchange& exchange, BodyMask& mask) {
     exchange.origin->limit_reads(kWordWait);
     BodyStep step = co_await exchange.origin->read_body();
     limit_silence(exchange);
-    const bool silent = step.kind == BodyStep::Kind::failed && step.reason == Reason::upstream_timeout;
+    const bool silent =
+        step.kind == BodyStep::Kind::failed && step.reason == Reason::upstream_timeout;
     if (!silent) co_return step;
     exchange.client.hold(mask.release());
     if (!co_await exchange.client.flush()) co_return std::nullopt;
@@ -115,7 +127,9 @@ Task<std::optional<BodyStep>> next_step(Exchange& exchange, BodyMask& mask) {
 }
 
 // The client's going away, which an answer that is all there survives.
-bool is_absence(Reason reason) { return reason == Reason::client_broken || reason == Reason::client_timeout; }
+bool is_absence(Reason reason) {
+  return reason == Reason::client_broken || reason == Reason::client_timeout;
+}
 
 // The end of the body: recorded before it leaves.
 Task<std::optional<Refusal>> pass_end(Exchange& exchange, BodyMask& mask) {
@@ -126,8 +140,10 @@ Task<std::optional<Refusal>> pass_end(Exchange& exchange, BodyMask& mask) {
     co_return plain(Reason::upstream_broken, "the trailers are malformed");
   }
   // Whatever the origin made of its beginning: a request that ended in a tripwire has no clean answer.
-  if (exchange.upload.failed && !is_absence(exchange.upload.failed->reason)) co_return *exchange.upload.failed;
-  if (!exchange.close_receipt(Reason::none, exchange.receipt.status)) co_return plain(Reason::audit_unavailable);
+  if (exchange.upload.failed && !is_absence(exchange.upload.failed->reason))
+    co_return *exchange.upload.failed;
+  if (!exchange.close_receipt(Reason::none, exchange.receipt.status))
+    co_return plain(Reason::audit_unavailable);
   if (!co_await exchange.client.flush()) co_return plain(Reason::client_broken);
   co_return std::nullopt;
 }
@@ -148,9 +164,12 @@ Task<std::optional<Refusal>> relay_body(Exchange& exchange, bool coded) {
 
 void limit_silence(Exchange& exchange) {
   const UpstreamConfig& limits = exchange.gateway.upstream;
-  if (exchange.upload.running) exchange.origin->end_reads_at(SteadyTime::max());
-  else if (exchange.answered) exchange.origin->limit_reads(limits.idle_timeout);
-  else exchange.origin->end_reads_at(std::chrono::steady_clock::now() + limits.response_timeout);
+  if (exchange.upload.running)
+    exchange.origin->end_reads_at(SteadyTime::max());
+  else if (exchange.answered)
+    exchange.origin->limit_reads(limits.idle_timeout);
+  else
+    exchange.origin->end_reads_at(std::chrono::steady_clock::now() + limits.response_timeout);
 }
 
 Task<std::optional<Refusal>> await_response(Exchange& exchange) {
@@ -176,10 +195,10 @@ Task<std::optional<Refusal>> relay_response(Exchange& exchange) {
   const bool coded = is_coded(head);
   // An answer that overtakes its request may mean that the rest of it never comes.
   if (!exchange.is_request_done()) exchange.client_keeps_alive = false;
-  const AfterThis after =
-      exchange.client_keeps_alive ? AfterThis::keep_open : AfterThis::close;
-  ResponsePlan plan = prepare_response(head, exchange.origin->framing(), exchange.session.secrets->mask_set(),
-                                       exchange.client_version, after);
+  const AfterThis after = exchange.client_keeps_alive ? AfterThis::keep_open : AfterThis::close;
+  ResponsePlan plan =
+      prepare_response(head, exchange.origin->framing(), exchange.session.secrets->mask_set(),
+                       exchange.client_version, after);
   exchange.receipt.status = head.status;
   exchange.receipt.masked = std::move(plan.masked);
   if (!plan.is_well_formed || !exchange.client.begin_answer(head, plan.delivery)) {

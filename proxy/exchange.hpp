@@ -22,10 +22,11 @@ struct Upload {
   explicit Upload(asio::io_context& loop) : finished(loop, SteadyTime::max()) {}
 
   bool running = false;
-  bool complete = false;          // the whole body has left
-  bool stopping = false;          // the answer is there: no more is wanted
-  std::optional<Refusal> failed;  // ended by the client, by us, or by a tripwire: the upstream was aborted
-  asio::steady_timer finished;    // cancelled when running turns false
+  bool complete = false;  // the whole body has left
+  bool stopping = false;  // the answer is there: no more is wanted
+  std::optional<Refusal>
+      failed;  // ended by the client, by us, or by a tripwire: the upstream was aborted
+  asio::steady_timer finished;  // cancelled when running turns false
 };
 
 struct Exchange {
@@ -45,19 +46,19 @@ struct Exchange {
   Gateway& gateway;
   Session& session;
   const SteadyTime began = std::chrono::steady_clock::now();
-  RequestHead head;             // as the sandbox sent it, then as it leaves: never holds a value
-  Framing framing;              // of the request's body
+  RequestHead head;  // as the sandbox sent it, then as it leaves: never holds a value
+  Framing framing;   // of the request's body
   HttpVersion client_version = HttpVersion::http11;
   bool client_keeps_alive = false;
   std::optional<Authority> authority;
   PrivateAddresses private_addresses = PrivateAddresses::refused;
   SwapPlan swap;
-  std::string target;           // origin form
-  std::string shown_path;       // as recorded
+  std::string target;      // origin form
+  std::string shown_path;  // as recorded
   audit::Receipt receipt;
-  bool let_through = false;     // the intent was accepted
-  bool receipt_due = false;     // and its receipt is not written yet
-  bool answered = false;        // a final response head has left: too late to refuse
+  bool let_through = false;  // the intent was accepted
+  bool receipt_due = false;  // and its receipt is not written yet
+  bool answered = false;     // a final response head has left: too late to refuse
   Upload upload;
 };
 

@@ -21,11 +21,12 @@ struct GatewayLimits {
   std::uint64_t connections_per_session = 4096;
   std::chrono::milliseconds handshake{10'000};
   std::chrono::milliseconds request_head{30'000};
-  std::chrono::milliseconds keep_alive{75'000};   // between two requests
-  std::chrono::milliseconds client_idle{300'000}; // between two bytes of a body
-  std::chrono::milliseconds first_bytes{1'500};   // on a port where no protocol is given
+  std::chrono::milliseconds keep_alive{75'000};    // between two requests
+  std::chrono::milliseconds client_idle{300'000};  // between two bytes of a body
+  std::chrono::milliseconds first_bytes{1'500};    // on a port where no protocol is given
   std::chrono::milliseconds resolve{10'000};
-  std::chrono::milliseconds linger{2'000};        // after an answer that the client was still talking over
+  std::chrono::milliseconds linger{
+      2'000};  // after an answer that the client was still talking over
   std::uint64_t linger_bytes = 8 << 20;
   HeadLimits head;
 };

@@ -41,8 +41,10 @@ bool H1Client::begin_answer(const ResponseHead& head, Delivery delivery) {
 
 void H1Client::add(std::string_view piece) {
   bytes_written_ += piece.size();
-  if (delivery_ == Delivery::chunked) write_chunk(out_, piece);
-  else out_ += piece;
+  if (delivery_ == Delivery::chunked)
+    write_chunk(out_, piece);
+  else
+    out_ += piece;
 }
 
 bool H1Client::hold_end(std::string_view rest, const HeaderList& trailers) {

@@ -27,7 +27,7 @@ class H1Client final : public ClientLeg {
 
   Connection& connection_;
   Delivery delivery_ = Delivery::none;
-  std::string out_;         // head and framing that wait for the next flush
+  std::string out_;  // head and framing that wait for the next flush
   std::string_view held_;
   std::uint64_t bytes_written_ = 0;
   bool stopped_ = false;

@@ -35,7 +35,8 @@ BodyStep read_failure(const error_code& error) {
 
 }  // namespace
 
-H1Origin::H1Origin(std::unique_ptr<H1Connection> connection, SteadyDuration write_limit, GiveBack give_back)
+H1Origin::H1Origin(std::unique_ptr<H1Connection> connection, SteadyDuration write_limit,
+                   GiveBack give_back)
     : connection_(std::move(connection)),
       give_back_(std::move(give_back)),
       reused_(std::exchange(connection_->was_used, true)) {
@@ -43,7 +44,7 @@ H1Origin::H1Origin(std::unique_ptr<H1Connection> connection, SteadyDuration writ
 }
 
 Task<OriginLeg::Sent> H1Origin::send_head(RequestHead taken, const Framing& framing,
-                                           std::vector<std::string>) {
+                                          std::vector<std::string>) {
   OutgoingHead outgoing(std::move(taken));
   method_ = outgoing.head.method;
   chunked_ = framing.kind == Framing::Kind::chunked;
@@ -99,7 +100,8 @@ Task<std::optional<H1Event>> H1Origin::next_event(BodyStep& why) {
     }
     const H1Event last = connection_->parser.eof();
     if (last == H1Event::end) co_return last;
-    why = BodyStep::broken(Reason::upstream_broken, "the origin closed before its response was complete");
+    why = BodyStep::broken(Reason::upstream_broken,
+                           "the origin closed before its response was complete");
     co_return std::nullopt;
   }
 }
@@ -141,8 +143,10 @@ Task<BodyStep> H1Origin::read_body() {
 void H1Origin::release(Border border) {
   const bool stays = border == Border::clean && connection_->parser.keep_alive() &&
                      connection_->parser.framing().kind != Framing::Kind::until_close;
-  if (stays && give_back_) give_back_(std::move(connection_));
-  else connection_->upstream.stream->close();
+  if (stays && give_back_)
+    give_back_(std::move(connection_));
+  else
+    connection_->upstream.stream->close();
 }
 
 }  // namespace warder

@@ -16,7 +16,9 @@ struct H1Connection {
   H1Connection(Upstream opened, HeadLimits limits)
       : upstream(std::move(opened)), parser(H1Parser::Role::response, limits) {}
   // Has the origin closed it, or said something nobody asked for?
-  bool is_stale() { return !input.empty() || !upstream.stream->is_open() || !upstream.stream->is_quiet(); }
+  bool is_stale() {
+    return !input.empty() || !upstream.stream->is_open() || !upstream.stream->is_quiet();
+  }
 
   Upstream upstream;
   Input input;
@@ -28,9 +30,11 @@ class H1Origin final : public OriginLeg {
  public:
   // `give_back` takes the connection when the exchange left it clean.
   using GiveBack = std::function<void(std::unique_ptr<H1Connection>)>;
-  H1Origin(std::unique_ptr<H1Connection> connection, SteadyDuration write_limit, GiveBack give_back);
+  H1Origin(std::unique_ptr<H1Connection> connection, SteadyDuration write_limit,
+           GiveBack give_back);
 
-  Task<Sent> send_head(RequestHead head, const Framing& framing, std::vector<std::string> secret_fields) override;
+  Task<Sent> send_head(RequestHead head, const Framing& framing,
+                       std::vector<std::string> secret_fields) override;
   Task<bool> send_body(std::string_view piece) override;
   Task<Sent> send_end(const HeaderList& trailers) override;
   Task<std::optional<BodyStep>> read_head() override;

@@ -1,6 +1,6 @@
 #include "proxy/h2_client.hpp"
 
-#include "proxy/h2_stream.hpp"
+#include "proxy/h2_channel.hpp"
 
 namespace warder {
 namespace {
@@ -19,7 +19,8 @@ class H2Client final : public ClientLeg {
   Task<BodyStep> read_body() override {
     for (;;) {
       if (stopped_) co_return BodyStep::broken(Reason::client_broken);
-      if (auto event = stream_.take()) co_return stream_.step_of(std::move(*event), Reason::malformed_request);
+      if (auto event = stream_.take())
+        co_return stream_.step_of(std::move(*event), Reason::malformed_request);
       if (stream_.box().gone) co_return BodyStep::broken(Reason::client_broken);
       const SteadyTime deadline = std::chrono::steady_clock::now() + limit_;
       if (!co_await H2Peer::wait(stream_.box().read_wake, deadline)) {
@@ -54,6 +55,7 @@ class H2Client final : public ClientLeg {
   Task<bool> flush() override;
   std::uint64_t bytes_written() const override { return bytes_written_; }
   void watch(Closable* origin) override { stream_.box().watcher = origin; }
+  bool is_gone() const override { return stream_.box().gone; }
   void abort() override { stream_.reset(H2Code::internal_error); }
 
  private:
@@ -63,7 +65,7 @@ class H2Client final : public ClientLeg {
   }
 
   const SteadyDuration limit_;
-  H2Stream stream_;
+  H2Channel stream_;
   bool stopped_ = false;
   std::optional<ResponseHead> head_;  // waits for the first flush
   std::string_view held_;
@@ -86,9 +88,11 @@ Task<bool> H2Client::flush() {
     if (answered_) stream_.kick();
     if (!sent || bare) co_return sent;
   }
-  if (!co_await send(std::exchange(held_, {}))) co_return false;
+  const std::string_view piece = std::exchange(held_, std::string_view());
+  if (!co_await send(piece)) co_return false;
   if (ending_) {
-    if (!co_await send(std::exchange(rest_, {}))) co_return false;
+    const std::string_view rest = std::exchange(rest_, std::string_view());
+    if (!co_await send(rest)) co_return false;
     answered_ = session.send_end(stream_.id(), answer_trailers_);
     if (!answered_) co_return false;
   }
@@ -99,7 +103,13 @@ Task<bool> H2Client::flush() {
 Task<> serve_stream(Connection& connection, std::shared_ptr<H2Peer> peer, H2RequestHead request) {
   H2Client client(connection, std::move(peer), request.stream);
   if (request.end) client.no_body();
-  const Framing framing = h2_framing(request.head.fields, request.end ? H2Session::Last::yes : H2Session::Last::no);
+  // CONNECT names none, and is for the policy to refuse.
+  if (!request.scheme.empty() && request.scheme != to_string(connection.arrival.scheme)) {
+    co_await refuse_unread(connection, client, Reason::malformed_request);
+    co_return;
+  }
+  const Framing framing =
+      h2_framing(request.head.fields, request.end ? H2Session::Last::yes : H2Session::Last::no);
   IncomingRequest incoming{std::move(request.head), framing, HttpVersion::http2, true};
   (void)co_await handle(connection, client, std::move(incoming));
 }
@@ -107,7 +117,8 @@ Task<> serve_stream(Connection& connection, std::shared_ptr<H2Peer> peer, H2Requ
 Task<> refuse_stream(Connection& connection, std::shared_ptr<H2Peer> peer, H2HeadTooLarge what) {
   H2Client client(connection, std::move(peer), what.stream);
   client.no_body();
-  co_await refuse_unread(connection, client, what.target ? Reason::uri_too_long : Reason::head_too_large);
+  const Reason why = what.target ? Reason::uri_too_long : Reason::head_too_large;
+  co_await refuse_unread(connection, client, why);
 }
 
 // Runs a stream's coroutine and tells the connection when the last one has ended.
@@ -151,8 +162,9 @@ Task<> serve_h2(Connection& connection) {
   connection.worker.spawn(counted(streams, peer->write_loop()));
   const auto begin = [&](H2Event event) {
     auto* request = std::get_if<H2RequestHead>(&event);
-    Task<> stream = request != nullptr ? serve_stream(connection, peer, std::move(*request))
-                                       : refuse_stream(connection, peer, std::get<H2HeadTooLarge>(event));
+    Task<> stream = request != nullptr
+                        ? serve_stream(connection, peer, std::move(*request))
+                        : refuse_stream(connection, peer, std::get<H2HeadTooLarge>(event));
     connection.worker.spawn(counted(streams, std::move(stream)));
   };
   co_await peer->read_loop(connection.gateway.limits.keep_alive, begin);

@@ -14,7 +14,9 @@ H2Limits limits_with(HeadLimits head) {
 Task<> read_until_end(std::shared_ptr<H2Connection> connection, SteadyDuration idle) {
   co_await connection->peer->read_loop(idle);
 }
-Task<> write_until_end(std::shared_ptr<H2Connection> connection) { co_await connection->peer->write_loop(); }
+Task<> write_until_end(std::shared_ptr<H2Connection> connection) {
+  co_await connection->peer->write_loop();
+}
 
 }  // namespace
 
@@ -25,7 +27,8 @@ H2Connection::H2Connection(Worker& worker, Upstream opened, HeadLimits limits)
 
 H2Connection::~H2Connection() { peer->forsake(); }
 
-void H2Connection::run(const std::shared_ptr<H2Connection>& connection, Worker& worker, SteadyDuration idle) {
+void H2Connection::run(const std::shared_ptr<H2Connection>& connection, Worker& worker,
+                       SteadyDuration idle) {
   worker.spawn(write_until_end(connection));
   worker.spawn(read_until_end(connection, idle));
 }
@@ -63,9 +66,10 @@ Task<OriginLeg::Sent> H2Origin::send_head(RequestHead taken, const Framing& fram
   sent_end_ = framing.kind == Framing::Kind::none;
   const auto last = sent_end_ ? H2Session::Last::yes : H2Session::Last::no;
   const std::shared_ptr<H2Peer>& peer = connection_->peer;
-  const auto id = peer->session().send_request(taken, to_string(authority.scheme), named, last, secret_fields);
+  const auto id =
+      peer->session().send_request(taken, to_string(authority.scheme), named, last, secret_fields);
   for (HeaderField& field : taken.fields) wipe(field.value);
-  if (!id) co_return peer->is_open() ? Sent::unwritable : Sent::broken;
+  if (!id) co_return Sent::broken;  // read_head() says it
   stream_.emplace(peer, *id);
   stream_->kick();
   co_return Sent::whole;
@@ -107,11 +111,13 @@ Task<bool> H2Origin::wait_for_event() {
 }
 
 Task<std::optional<BodyStep>> H2Origin::read_head() {
-  if (!stream_) co_return BodyStep::broken(Reason::upstream_broken, "the origin took no new stream");
+  if (!stream_)
+    co_return BodyStep::broken(Reason::upstream_broken, "the origin took no new stream");
   for (;;) {
     if (auto event = stream_->take()) {
       auto* head = std::get_if<H2ResponseHead>(&*event);
-      if (head == nullptr) co_return BodyStep::broken(Reason::upstream_broken, "the response is malformed");
+      if (head == nullptr)
+        co_return BodyStep::broken(Reason::upstream_broken, "the response is malformed");
       head_ = std::move(*head);
       spoken_ = true;
       if (head_.end) stream_->no_body();

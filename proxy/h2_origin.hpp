@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "proxy/gateway.hpp"
-#include "proxy/h2_stream.hpp"
+#include "proxy/h2_channel.hpp"
 #include "proxy/legs.hpp"
 #include "proxy/upstream.hpp"
 
@@ -16,7 +16,8 @@ struct H2Connection {
   H2Connection(Worker& worker, Upstream opened, HeadLimits limits);
   ~H2Connection();
   // Starts the loops. The connection ends after `idle` without a stream.
-  static void run(const std::shared_ptr<H2Connection>& connection, Worker& worker, SteadyDuration idle);
+  static void run(const std::shared_ptr<H2Connection>& connection, Worker& worker,
+                  SteadyDuration idle);
 
   Upstream upstream;
   Input input;
@@ -57,7 +58,7 @@ class H2Origin final : public OriginLeg {
   void wake_reader();
 
   std::shared_ptr<H2Connection> connection_;
-  std::optional<H2Stream> stream_;  // once it is open
+  std::optional<H2Channel> stream_;  // once it is open
   HeaderList no_trailers_;
   SteadyDuration write_limit_;
   SteadyTime deadline_ = SteadyTime::max();

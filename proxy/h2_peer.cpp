@@ -6,8 +6,10 @@ namespace {
 StreamId stream_of(const H2Event& event) {
   return std::visit(
       [](const auto& what) -> StreamId {
-        if constexpr (requires { what.stream; }) return what.stream;
-        else return 0;
+        if constexpr (requires { what.stream; })
+          return what.stream;
+        else
+          return 0;
       },
       event);
 }
@@ -56,14 +58,16 @@ void H2Peer::deliver(H2Event event, const OnRequest& on_request) {
     return;
   }
   const StreamId stream = stream_of(event);
-  if (std::holds_alternative<H2RequestHead>(event) || std::holds_alternative<H2HeadTooLarge>(event)) {
+  if (std::holds_alternative<H2RequestHead>(event) ||
+      std::holds_alternative<H2HeadTooLarge>(event)) {
     if (on_request) on_request(std::move(event));
     return;
   }
   const auto found = boxes_.find(stream);
   if (found == boxes_.end()) {
     // Its exchange is over; the bytes still count against the connection's window.
-    if (const auto* data = std::get_if<H2Data>(&event)) session_.consume(stream, data->bytes.size());
+    if (const auto* data = std::get_if<H2Data>(&event))
+      session_.consume(stream, data->bytes.size());
     return;
   }
   H2Box& box = *found->second;
@@ -121,6 +125,7 @@ Task<> H2Peer::write_loop() {
 Task<> H2Peer::read_loop(SteadyDuration idle, OnRequest on_request) {
   on_request_ = std::move(on_request);
   kick();  // our SETTINGS
+  SteadyTime idle_until = SteadyTime::max();
   while (!ended_) {
     const std::string_view in = input_.view();
     if (!in.empty()) {
@@ -131,15 +136,17 @@ Task<> H2Peer::read_loop(SteadyDuration idle, OnRequest on_request) {
       continue;
     }
     if (draining_ && boxes_.empty()) break;
-    const bool is_idle = boxes_.empty();
-    if (is_idle) stream_.limit_reads(idle);
-    else stream_.end_reads_at(SteadyTime::max());
+    // A deadline, not a limit of silence: a PING now and then must not hold an idle connection for ever.
+    const SteadyTime now = std::chrono::steady_clock::now();
+    if (!boxes_.empty())
+      idle_until = SteadyTime::max();
+    else if (idle_until == SteadyTime::max())
+      idle_until = now + idle;
+    if (now >= idle_until) break;
+    stream_.end_reads_at(idle_until);
     auto filled = co_await input_.fill(stream_);
-    if (filled) continue;
-    // A time-out is an end only for a connection that was idle for that long; a stream may have begun, or ended, since.
-    if (filled.error() == IoError::timed_out && (!is_idle || !boxes_.empty())) continue;
-    if (filled.error() == IoError::timed_out && !is_idle) continue;
-    break;
+    // Timed out: it was idle for too long, which is seen above, or forget() said that it is idle now.
+    if (!filled && filled.error() != IoError::timed_out) break;
   }
   session_.shut_down();
   kick();

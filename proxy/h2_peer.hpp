@@ -18,11 +18,11 @@ namespace warder {
 struct H2Box {
   explicit H2Box(asio::io_context& loop) : read_wake(loop), write_wake(loop) {}
 
-  std::deque<H2Event> events;  // heads, data and ends, in order
-  bool writable = true;        // send_body() may be tried
-  bool gone = false;           // reset by the peer, or the connection has ended
-  std::uint32_t code = 0;      // the peer's reason when it was reset
-  Closable* watcher = nullptr; // closed when the stream goes
+  std::deque<H2Event> events;   // heads, data and ends, in order
+  bool writable = true;         // send_body() may be tried
+  bool gone = false;            // reset by the peer, or the connection has ended
+  std::uint32_t code = 0;       // the peer's reason when it was reset
+  Closable* watcher = nullptr;  // closed when the stream goes
   asio::steady_timer read_wake;
   asio::steady_timer write_wake;
 };
@@ -42,7 +42,7 @@ class H2Peer {
 
   H2Session& session() { return session_; }
   bool is_open() const { return !ended_; }
-  bool takes_streams() const { return !ended_ && !draining_; }
+  bool takes_streams() const { return !ended_ && !draining_ && session_.has_room(); }
   std::size_t streams() const { return boxes_.size(); }
   H2Box& open(StreamId stream);
   void forget(StreamId stream);
@@ -68,8 +68,8 @@ class H2Peer {
   std::unordered_map<StreamId, std::unique_ptr<H2Box>> boxes_;
   asio::steady_timer output_wake_;
   OnRequest on_request_;
-  bool writing_ = false;  // write_loop() is in the middle of a write
-  bool draining_ = false; // the peer opens no more streams
+  bool writing_ = false;   // write_loop() is in the middle of a write
+  bool draining_ = false;  // the peer opens no more streams
   bool ended_ = false;
 };
 

@@ -14,14 +14,17 @@ std::string origin_form(const Target& target) {
 }
 
 Refusal refusal_of(const Judgement& judged) {
-  return {judged.verdict.reason, judged.detail, judged.verdict.rule, judged.verdict.suggestion};
+  return {judged.verdict.reason, judged.detail, judged.verdict.rule, judged.verdict.suggestion,
+          judged.verdict.where};
 }
 
 Refusal refusal_of(const SwapRefusal& swap) {
   Refusal refusal;
   refusal.reason = swap.reason;
-  if (!swap.secret.empty()) refusal.detail = "the placeholder of secret " + swap.secret + " stands in " + swap.place;
-  else if (!swap.place.empty()) refusal.detail = "it stands in " + swap.place;
+  if (!swap.secret.empty())
+    refusal.detail = "the placeholder of secret " + swap.secret + " stands in " + swap.place;
+  else if (!swap.place.empty())
+    refusal.detail = "it stands in " + swap.place;
   refusal.suggestion = swap.suggestion;
   return refusal;
 }
@@ -36,7 +39,8 @@ audit::Intent intent_of(const Exchange& exchange, std::string decision) {
   intent.authority = exchange.authority ? exchange.authority->origin() : "";
   intent.path = exchange.shown_path;
   intent.decision = std::move(decision);
-  for (const SecretUse& use : exchange.swap.uses) intent.uses.push_back({use.secret, use.version, use.place});
+  for (const SecretUse& use : exchange.swap.uses)
+    intent.uses.push_back({use.secret, use.version, use.place});
   return intent;
 }
 
@@ -58,8 +62,8 @@ Task<bool> record_intent(Exchange& exchange, const Verdict& verdict) {
 
 // A kept connection of this client to this very authority is used again; a new one is resolved, vetted, dialled, verified.
 Task<std::optional<Refusal>> reach_origin(Exchange& exchange) {
-  auto reached = co_await exchange.connection.origins.acquire(*exchange.authority, exchange.private_addresses,
-                                                              exchange.client_version);
+  auto reached = co_await exchange.connection.origins.acquire(
+      *exchange.authority, exchange.private_addresses, exchange.client_version);
   if (auto* failure = std::get_if<DialFailure>(&reached)) {
     Refusal refusal;
     refusal.reason = failure->reason;
@@ -89,7 +93,8 @@ Task<OriginLeg::Sent> send_head(Exchange& exchange) {
   RequestHead outgoing = exchange.head;
   carry_out_swap(outgoing, exchange.swap, *exchange.session.secrets);
   auto fields = secret_fields(exchange.swap);
-  co_return co_await exchange.origin->send_head(std::move(outgoing), exchange.framing, std::move(fields));
+  co_return co_await exchange.origin->send_head(std::move(outgoing), exchange.framing,
+                                                std::move(fields));
 }
 
 // Only what the origin's own closing broke: not a time-out, and not a client that went away.
@@ -100,13 +105,20 @@ bool may_send_again(Exchange& exchange, const Refusal& failed) {
          exchange.framing.kind == Framing::Kind::none && failed.reason == Reason::upstream_broken;
 }
 
+Refusal gone() {
+  Refusal refusal;
+  refusal.reason = Reason::client_broken;
+  return refusal;
+}
+
 // Sends the request and waits for the head of the answer. A kept connection that the origin closed in the same
 // moment is replaced once, if no byte came back and the request is safe to repeat.
 Task<std::optional<Refusal>> ask_origin(Exchange& exchange) {
-  for (;;) {
+  for (bool again = false;; again = true) {
     auto unreached = co_await reach_origin(exchange);
     if (unreached) co_return unreached;
     exchange.client.watch(exchange.origin.get());
+    if (exchange.client.is_gone()) co_return gone();  // while the origin was being dialled
     const OriginLeg::Sent sent = co_await send_head(exchange);
     if (sent == OriginLeg::Sent::unwritable) co_return Refusal();
     if (sent == OriginLeg::Sent::whole && exchange.framing.kind != Framing::Kind::none) {
@@ -115,7 +127,7 @@ Task<std::optional<Refusal>> ask_origin(Exchange& exchange) {
     }
     auto failed = co_await await_response(exchange);
     if (!failed) co_return std::nullopt;
-    if (!may_send_again(exchange, *failed)) co_return failed;
+    if (again || !may_send_again(exchange, *failed)) co_return failed;
     exchange.client.watch(nullptr);
     exchange.origin->close();
     exchange.origin.reset();
@@ -156,14 +168,15 @@ Task<After> settle(Exchange& exchange) {
   exchange.client.watch(nullptr);
   co_await stop_upload(exchange);
   exchange.origin->release(clean ? OriginLeg::Border::clean : OriginLeg::Border::unclean);
-  co_return exchange.client_keeps_alive && clean ? After::next_request : After::linger;
+  co_return exchange.client_keeps_alive&& clean ? After::next_request : After::linger;
 }
 
 // The refusal as an answer in the client's own version of HTTP.
-Task<bool> answer_refusal(ClientLeg& client, const Refusal& refusal, const RequestHead& request, HttpVersion version,
-                          Persist persist) {
+Task<bool> answer_refusal(ClientLeg& client, const Refusal& refusal, const RequestHead& request,
+                          HttpVersion version, Persist persist) {
   RefusalMessage message = refusal_message(refusal, request);
-  if (persist == Persist::close && version != HttpVersion::http2) message.head.fields.add("Connection", "close");
+  if (persist == Persist::close && version != HttpVersion::http2)
+    message.head.fields.add("Connection", "close");
   const Delivery delivery = message.body.empty() ? Delivery::none : Delivery::length;
   if (!client.begin_answer(message.head, delivery)) co_return false;
   client.hold(message.body);
@@ -212,12 +225,13 @@ Task<After> refuse(Exchange& exchange, Refusal refusal) {
     if (exchange.origin) exchange.origin->abort();
     co_await stop_upload(exchange);
     exchange.origin.reset();
-    exchange.close_receipt(refusal.reason,
-                           exchange.answered ? exchange.receipt.status : info(refusal.reason).status);
+    exchange.close_receipt(
+        refusal.reason, exchange.answered ? exchange.receipt.status : info(refusal.reason).status);
   } else {
     audit::Intent intent = intent_of(exchange, "deny");
     intent.reason = refusal.reason;
     intent.rule = refusal.rule;
+    intent.where = refusal.where;
     audit::Record entry(std::move(intent));
     // A refusal that cannot be recorded is still a refusal.
     (void)co_await record(exchange.gateway.audit, std::move(entry), audit::Durability::accepted, 0);
@@ -231,8 +245,9 @@ Task<After> refuse(Exchange& exchange, Refusal refusal) {
   }
   const bool stays = exchange.client_keeps_alive && exchange.is_request_done();
   const Persist persist = stays ? Persist::keep_alive : Persist::close;
-  const bool sent = co_await answer_refusal(exchange.client, refusal, exchange.head, exchange.client_version, persist);
-  co_return sent && stays ? After::next_request : After::linger;
+  const bool sent = co_await answer_refusal(exchange.client, refusal, exchange.head,
+                                            exchange.client_version, persist);
+  co_return sent&& stays ? After::next_request : After::linger;
 }
 
 Task<> refuse_unread(Connection& connection, ClientLeg& client, Reason reason) {
@@ -272,7 +287,8 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   // A host that has a grant may know the value without being sent it now: a range would cut it in two.
   const bool may_know = !session.secrets->grants_for(exchange.authority->host).empty();
   const auto swapped_here = may_know ? SecretsInUse::yes : SecretsInUse::no;
-  if (!prepare_request(exchange.head, *exchange.authority, exchange.target, session_has, swapped_here)) {
+  if (!prepare_request(exchange.head, *exchange.authority, exchange.target, session_has,
+                       swapped_here)) {
     Refusal refusal;
     refusal.reason = Reason::malformed_request;
     refusal.detail = "a Connection field names a field that it must not";

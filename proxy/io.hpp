@@ -27,9 +27,9 @@ enum class IoError : int {
   truncated,          // TLS ended without close_notify
   reset,              // RST, or any other socket error
   timed_out,
-  closed,             // by us
-  tls,                // an alert, or bytes that are not TLS
-  hello_pending,      // a handshake that waits for our decision on the ClientHello
+  closed,         // by us
+  tls,            // an alert, or bytes that are not TLS
+  hello_pending,  // a handshake that waits for our decision on the ClientHello
 };
 error_code make_error_code(IoError error);
 

@@ -45,18 +45,23 @@ Claimed claimed_by(const RequestHead& head, const Target& target) {
   return claimed;
 }
 
-std::optional<std::string> disagreement(const Arrival& arrival, const Target& target, const HostPort& host) {
+std::optional<std::string> disagreement(const Arrival& arrival, const Target& target,
+                                        const HostPort& host) {
   if (target.scheme && *target.scheme != arrival.scheme) return "the target names another scheme";
   if (host.port.value_or(default_port(arrival.scheme)) != arrival.port) {
-    return "the request names port " + std::to_string(host.port.value_or(default_port(arrival.scheme))) +
+    return "the request names port " +
+           std::to_string(host.port.value_or(default_port(arrival.scheme))) +
            ", the connection goes to port " + std::to_string(arrival.port);
   }
   if (arrival.bound && host.host != *arrival.bound) {
-    return "the request names " + host.host.str() + ", the connection stands for " + arrival.bound->str();
+    return "the request names " + host.host.str() + ", the connection stands for " +
+           arrival.bound->str();
   }
   // Under TLS without SNI the leaf was made for the address itself.
-  if (arrival.scheme == Scheme::https && !arrival.bound && arrival.literal && host.host != *arrival.literal) {
-    return "the request names " + host.host.str() + ", the connection stands for " + arrival.literal->str();
+  if (arrival.scheme == Scheme::https && !arrival.bound && arrival.literal &&
+      host.host != *arrival.literal) {
+    return "the request names " + host.host.str() + ", the connection stands for " +
+           arrival.literal->str();
   }
   return std::nullopt;
 }
@@ -73,7 +78,8 @@ Judgement judge(const RequestHead& head, const Arrival& arrival, const Policy& p
   Judgement judgement;
   judgement.authority = authority_of(arrival);
   auto target = parse_target(head.method, head.target);
-  if (!target) return refused(std::move(judgement), Reason::malformed_request, "the target is malformed");
+  if (!target)
+    return refused(std::move(judgement), Reason::malformed_request, "the target is malformed");
   judgement.target = std::move(*target);
   if (arrival.refused) {
     judgement.verdict = *arrival.refused;
@@ -87,7 +93,8 @@ Judgement judge(const RequestHead& head, const Arrival& arrival, const Policy& p
     if (auto wrong = disagreement(arrival, judgement.target, *claimed.host)) {
       const bool as_proxy = judgement.target.form == Target::Form::absolute;
       return refused(std::move(judgement),
-                     as_proxy ? Reason::malformed_request : Reason::authority_mismatch, std::move(*wrong));
+                     as_proxy ? Reason::malformed_request : Reason::authority_mismatch,
+                     std::move(*wrong));
     }
     judgement.authority = Authority{arrival.scheme, claimed.host->host, arrival.port};
   }

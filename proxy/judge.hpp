@@ -18,16 +18,18 @@ namespace warder {
 struct Arrival {
   Scheme scheme = Scheme::https;
   std::uint16_t port = 443;
-  std::optional<HostName> bound;    // the connection stands for this name (SNI, or its synthetic address)
+  std::optional<HostName>
+      bound;  // the connection stands for this name (SNI, or its synthetic address)
   std::optional<HostName> literal;  // the address it was dialled by, when nothing names it
-  std::optional<Verdict> refused;   // decided before the first request: every request gets this answer
+  std::optional<Verdict>
+      refused;  // decided before the first request: every request gets this answer
 };
 
 struct Judgement {
   std::optional<Authority> authority;  // nullopt: none could be made out
   Target target;
-  Verdict verdict;                     // refuses by default
-  std::string detail;                  // one sentence more than the reason's phrase; may be empty
+  Verdict verdict;     // refuses by default
+  std::string detail;  // one sentence more than the reason's phrase; may be empty
 };
 
 Judgement judge(const RequestHead& head, const Arrival& arrival, const Policy& policy);

@@ -25,7 +25,9 @@ struct BodyStep {
 
   static BodyStep bytes(std::string_view piece) { return {Kind::piece, piece, Reason::none, {}}; }
   static BodyStep at_end() { return {Kind::end, {}, Reason::none, {}}; }
-  static BodyStep broken(Reason why, std::string detail = {}) { return {Kind::failed, {}, why, std::move(detail)}; }
+  static BodyStep broken(Reason why, std::string detail = {}) {
+    return {Kind::failed, {}, why, std::move(detail)};
+  }
 };
 
 // The sandbox's end. Made for one exchange; at most one reader of the body and one writer of the answer.
@@ -52,6 +54,8 @@ class ClientLeg {
 
   // While set, a client that goes away closes `origin`: nobody reads it while its answer is awaited.
   virtual void watch(Closable* origin) = 0;
+  // Known to be gone already. False where only watch() can tell.
+  virtual bool is_gone() const { return false; }
   // The answer must not look complete.
   virtual void abort() = 0;
 };

@@ -34,18 +34,20 @@ class Origins {
 
  private:
   static constexpr std::size_t kMaxIdle = 16;
-  std::unique_ptr<OriginLeg> take_kept(const Authority& authority, PrivateAddresses allowed, HttpVersion newest);
+  std::unique_ptr<OriginLeg> take_kept(const Authority& authority, PrivateAddresses allowed,
+                                       HttpVersion newest);
   std::unique_ptr<OriginLeg> leg_on(std::unique_ptr<H1Connection> connection);
   std::unique_ptr<OriginLeg> take_new(HttpVersion newest);
-  Task<> wait_for_dial();
+  void end_dial();
 
   Worker& worker_;
   Gateway& gateway_;
   std::vector<std::unique_ptr<H1Connection>> idle_;
-  std::shared_ptr<H2Connection> h2_;
+  std::vector<std::shared_ptr<H2Connection>> h2_;  // one, unless the origin allows too few streams
   std::optional<std::pair<DialFailure, PrivateAddresses>> failed_;
-  bool dialling_ = false;   // a connection that may turn out to be for all
-  bool speaks_h1_ = false;  // the origin has chosen HTTP/1.1: each exchange needs a connection of its own
+  bool dialling_ = false;  // a connection that may turn out to be for all
+  bool speaks_h1_ =
+      false;  // the origin has chosen HTTP/1.1: each exchange needs a connection of its own
   asio::steady_timer dialled_;
 };
 

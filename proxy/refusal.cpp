@@ -18,7 +18,8 @@ bool wants_json(const RequestHead& request) {
 
 std::string json_body(const Refusal& refusal) {
   const ReasonInfo& what = info(refusal.reason);
-  boost::json::object error{{"reason", what.word}, {"status", what.status}, {"message", what.phrase}};
+  boost::json::object error{
+      {"reason", what.word}, {"status", what.status}, {"message", what.phrase}};
   if (!refusal.detail.empty()) error["detail"] = refusal.detail;
   if (!refusal.rule.empty()) error["rule"] = refusal.rule;
   if (!refusal.suggestion.empty()) error["allow_with"] = refusal.suggestion;
@@ -63,8 +64,8 @@ RefusalMessage refusal_message(const Refusal& refusal, const RequestHead& reques
   head.status = what.status;
   head.phrase = status_phrase(what.status);
   head.fields.add("Warder-Reason", std::string(what.word));
-  head.fields.add("Proxy-Status", "warder; error=" + std::string(what.proxy_error) + "; details=\"" +
-                                      std::string(what.word) + "\"");
+  head.fields.add("Proxy-Status", "warder; error=" + std::string(what.proxy_error) +
+                                      "; details=\"" + std::string(what.word) + "\"");
   head.fields.add("Content-Type", json ? "application/json" : "text/plain; charset=utf-8");
   head.fields.add("Content-Length", std::to_string(body.size()));
   head.fields.add("Cache-Control", "no-store");

@@ -14,6 +14,7 @@ struct Refusal {
   std::string detail;      // one sentence more; may be empty
   std::string rule;        // the deciding rule's name; may be empty
   std::string suggestion;  // the smallest change that would allow it; may be empty
+  std::string where{};     // the rule's file:line: for the record, never for the sandbox
 };
 
 struct RefusalMessage {

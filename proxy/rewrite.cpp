@@ -8,15 +8,16 @@ namespace warder {
 namespace {
 
 std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c); });
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
+    return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  });
   return text;
 }
 
 // A mask that may change lengths makes these untrue before the first byte of the body is seen.
 void drop_length_claims(HeaderList& fields) {
-  for (const char* name :
-       {"content-length", "content-md5", "digest", "content-digest", "repr-digest", "accept-ranges"}) {
+  for (const char* name : {"content-length", "content-md5", "digest", "content-digest",
+                           "repr-digest", "accept-ranges"}) {
     fields.remove(name);
   }
   const HeaderField* etag = fields.find("etag");
@@ -40,8 +41,8 @@ std::string_view to_string(HttpVersion version) {
   return "";
 }
 
-bool prepare_request(RequestHead& head, const Authority& authority, const std::string& origin_form, SecretsInUse session_has,
-                     SecretsInUse swapped_here) {
+bool prepare_request(RequestHead& head, const Authority& authority, const std::string& origin_form,
+                     SecretsInUse session_has, SecretsInUse swapped_here) {
   if (!strip_hop_by_hop(head.fields)) return false;
   head.target = origin_form;
   if (!head.fields.has("host")) {
@@ -52,8 +53,10 @@ bool prepare_request(RequestHead& head, const Authority& authority, const std::s
   }
   head.minor = 1;
   if (session_has == SecretsInUse::yes) {
-    if (head.fields.has("accept-encoding")) head.fields.set("accept-encoding", "identity");
-    else head.fields.add("Accept-Encoding", "identity");
+    if (head.fields.has("accept-encoding"))
+      head.fields.set("accept-encoding", "identity");
+    else
+      head.fields.add("Accept-Encoding", "identity");
   }
   if (swapped_here == SecretsInUse::yes) {
     head.fields.remove("range");

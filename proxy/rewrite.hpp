@@ -18,15 +18,16 @@ std::string_view to_string(HttpVersion version);
 // Before the swap: hop-by-hop fields off (the origin's leg puts its own framing on), Host when it was missing, origin form,
 // `Accept-Encoding: identity` in a session that has secrets; Range and If-Range off where a secret will be swapped.
 // False: a Connection field names what must not be taken off.
-bool prepare_request(RequestHead& head, const Authority& authority, const std::string& origin_form, SecretsInUse session_has,
-                     SecretsInUse swapped_here);
+bool prepare_request(RequestHead& head, const Authority& authority, const std::string& origin_form,
+                     SecretsInUse session_has, SecretsInUse swapped_here);
 
 // How the body of a response leaves, whatever way it came. HTTP/2 frames by itself: none, length, or chunked for
 // "length unknown".
 enum class Delivery : std::uint8_t { none, length, chunked, until_close };
 
 struct ResponsePlan {
-  bool is_well_formed = false;  // no: a Connection field names what must not be taken off; it must not pass
+  bool is_well_formed =
+      false;  // no: a Connection field names what must not be taken off; it must not pass
   Delivery delivery = Delivery::none;
   std::vector<audit::SecretMasked> masked;
 };

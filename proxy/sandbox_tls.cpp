@@ -31,12 +31,15 @@ Task<HttpVersion> version_of_origin(Connection& connection, Verdict verdict) {
   const Authority authority = *authority_of(connection.arrival);
   Gateway& gateway = connection.gateway;
   if (const auto known = gateway.versions.find(authority)) co_return *known;
-  audit::Dial dial{connection.session->id, connection.ingress, authority.origin(), verdict.rule, verdict.where};
+  audit::Dial dial{connection.session->id, connection.ingress, authority.origin(), verdict.rule,
+                   verdict.where};
   audit::Record entry(std::move(dial));
   auto sequence = co_await record(gateway.audit, std::move(entry), audit::Durability::accepted, 0);
   if (!sequence) co_return HttpVersion::http11;  // no record, no egress: the request will be told
-  const auto allowed = verdict.allow_private ? PrivateAddresses::allowed : PrivateAddresses::refused;
-  auto opened = co_await open_upstream(connection.worker, gateway, authority, allowed, HttpVersion::http2);
+  const auto allowed =
+      verdict.allow_private ? PrivateAddresses::allowed : PrivateAddresses::refused;
+  auto opened =
+      co_await open_upstream(connection.worker, gateway, authority, allowed, HttpVersion::http2);
   if (auto* failure = std::get_if<DialFailure>(&opened)) {
     connection.origins.prime(std::move(*failure), allowed);
     co_return HttpVersion::http11;
@@ -104,7 +107,8 @@ Task<bool> accept_tls(Connection& connection, std::string where) {
   }
   if (answer.allows()) {
     // The client did not like what it saw (a pinned certificate, another trust store) or went away.
-    answer.reason = shaken.error() == IoError::timed_out ? Reason::client_timeout : Reason::client_broken;
+    answer.reason =
+        shaken.error() == IoError::timed_out ? Reason::client_timeout : Reason::client_broken;
   }
   const std::string named = connection.arrival.bound ? connection.arrival.bound->str() : where;
   connection.session->denials.add(answer.reason, "TLS to " + named, answer.suggestion);

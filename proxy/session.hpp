@@ -22,9 +22,18 @@ struct Session {
   const std::unique_ptr<const SessionSecrets> secrets;
   dns::Zone zone;
   Denials denials;
-  std::function<void(const std::string&)> announce;  // one line for the person who runs it; may be empty
+  std::function<void(const std::string&)>
+      announce;  // one line for the person who runs it; may be empty
   std::atomic<std::uint64_t> exchanges{0};
   std::atomic<std::uint64_t> connections{0};  // open now
+
+  // One of them, while it lives.
+  struct Counted {
+    explicit Counted(Session& in) : session(in) { ++session.connections; }
+    Counted(const Counted&) = delete;
+    ~Counted() { --session.connections; }
+    Session& session;
+  };
 };
 
 }  // namespace warder

@@ -16,9 +16,7 @@ Stream::Stream(Worker& worker, tcp::socket socket)
   socket_.set_option(tcp::no_delay(true), ignored);
 }
 
-Stream::~Stream() {
-  worker_.delist(place_);
-}
+Stream::~Stream() { worker_.delist(place_); }
 
 int Stream::fail(Direction& direction, IoError why) {
   if (!direction.error) direction.error = why;
@@ -187,7 +185,8 @@ void Stream::interrupt_read() {
 
 void Stream::shutdown_write() {
   if (!is_open()) return;
-  if (ssl_ && SSL_is_init_finished(ssl_.get()) && reads_.error != IoError::tls && writes_.error != IoError::tls) {
+  if (ssl_ && SSL_is_init_finished(ssl_.get()) && reads_.error != IoError::tls &&
+      writes_.error != IoError::tls) {
     ERR_clear_error();
     SSL_shutdown(ssl_.get());
   }

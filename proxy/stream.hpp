@@ -106,10 +106,10 @@ class Stream final : public Swept {
   Direction reads_;
   Direction writes_;
   Closable* companion_ = nullptr;
-  bool drained_ = false;   // the last recv took all there was: spares the recv that would say EAGAIN
-  bool raw_eof_ = false;   // FIN seen below TLS
+  bool drained_ = false;  // the last recv took all there was: spares the recv that would say EAGAIN
+  bool raw_eof_ = false;  // FIN seen below TLS
   bool closed_ = false;
-  Worker::Place place_;    // last: a worker that is stopping closes this at once
+  Worker::Place place_;  // last: a worker that is stopping closes this at once
 };
 
 }  // namespace warder

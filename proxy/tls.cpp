@@ -33,11 +33,13 @@ int on_client_hello(SSL* ssl, int* alert, void*) {
 
 // In wire form, the one that we like best first.
 constexpr std::array<unsigned char, 9> kHttp11{8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
-constexpr std::array<unsigned char, 12> kBoth{2, 'h', '2', 8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
-constexpr std::array<unsigned char, 12> kBothOldFirst{8, 'h', 't', 't', 'p', '/', '1', '.', '1', 2, 'h', '2'};
+constexpr std::array<unsigned char, 12> kBoth{2,   'h', '2', 8,   'h', 't',
+                                              't', 'p', '/', '1', '.', '1'};
+constexpr std::array<unsigned char, 12> kBothOldFirst{8,   'h', 't', 't', 'p', '/',
+                                                      '1', '.', '1', 2,   'h', '2'};
 
-int select_alpn(SSL* ssl, const unsigned char** out, unsigned char* out_size, const unsigned char* in,
-                unsigned int in_size, void*) {
+int select_alpn(SSL* ssl, const unsigned char** out, unsigned char* out_size,
+                const unsigned char* in, unsigned int in_size, void*) {
   unsigned char* chosen = nullptr;
   const auto& ours = state_of(ssl) == HelloState::present_h2 ? kBoth : kBothOldFirst;
   const int found = SSL_select_next_proto(&chosen, out_size, ours.data(), ours.size(), in, in_size);
@@ -52,8 +54,8 @@ int select_alpn(SSL* ssl, const unsigned char** out, unsigned char* out_size, co
   throw std::runtime_error(what + ": " + text.data());
 }
 
-constexpr long kModes = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                        SSL_MODE_RELEASE_BUFFERS;
+constexpr long kModes =
+    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS;
 
 }  // namespace
 
@@ -121,7 +123,8 @@ UpstreamTls::UpstreamTls(const std::vector<std::filesystem::path>& extra_roots)
   SSL_CTX_set_mode(context, kModes);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-  if (SSL_CTX_set_default_verify_paths(context) != 1) fail("cannot read the system's root certificates");
+  if (SSL_CTX_set_default_verify_paths(context) != 1)
+    fail("cannot read the system's root certificates");
   for (const auto& file : extra_roots) {
     if (SSL_CTX_load_verify_file(context, file.c_str()) != 1) {
       fail("gateway.upstream.ca: cannot read certificates from " + file.string());
@@ -156,7 +159,8 @@ HttpVersion negotiated_version(SSL* ssl) {
   const unsigned char* chosen = nullptr;
   unsigned int size = 0;
   SSL_get0_alpn_selected(ssl, &chosen, &size);
-  return size == 2 && chosen[0] == 'h' && chosen[1] == '2' ? HttpVersion::http2 : HttpVersion::http11;
+  return size == 2 && chosen[0] == 'h' && chosen[1] == '2' ? HttpVersion::http2
+                                                           : HttpVersion::http11;
 }
 
 std::string UpstreamTls::failure(SSL* ssl) {

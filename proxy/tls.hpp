@@ -46,7 +46,8 @@ class SandboxTls {
 // Client side: the system's roots and the configured ones, TLS 1.2 and newer, name checked.
 class UpstreamTls {
  public:
-  explicit UpstreamTls(const std::vector<std::filesystem::path>& extra_roots);  // throws std::runtime_error
+  explicit UpstreamTls(
+      const std::vector<std::filesystem::path>& extra_roots);  // throws std::runtime_error
   // A client SSL that will only finish its handshake with `host`. nullptr when OpenSSL fails. HTTP/1.1 is offered, and
   // `newest`.
   SSL* make(const HostName& host, HttpVersion newest = HttpVersion::http11) const;

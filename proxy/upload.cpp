@@ -12,7 +12,8 @@ Refusal tripped(const Exchange& exchange, const BodyTripwire& tripwire) {
   if (refusal.reason == Reason::placeholder_wrong_place) {
     const auto grants = exchange.session.secrets->grants_for(exchange.authority->host);
     const auto names_it = [&](const Grant* grant) { return grant->secret == tripwire.secret(); };
-    if (std::none_of(grants.begin(), grants.end(), names_it)) refusal.reason = Reason::placeholder_wrong_host;
+    if (std::none_of(grants.begin(), grants.end(), names_it))
+      refusal.reason = Reason::placeholder_wrong_host;
   }
   refusal.detail = "a placeholder of secret " + tripwire.secret() + " stands in the request body";
   return refusal;

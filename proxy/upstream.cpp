@@ -25,12 +25,17 @@ Task<std::optional<DialFailure>> verify(Upstream& made, Gateway& gateway, HttpVe
 
 }  // namespace
 
-Task<std::variant<Upstream, DialFailure>> open_upstream(Worker& worker, Gateway& gateway, Authority authority,
-                                                        PrivateAddresses allowed, HttpVersion newest) {
+Task<std::variant<Upstream, DialFailure>> open_upstream(Worker& worker, Gateway& gateway,
+                                                        Authority authority,
+                                                        PrivateAddresses allowed,
+                                                        HttpVersion newest) {
   const SteadyTime began = std::chrono::steady_clock::now();
   auto dialled = co_await dial(worker, gateway, authority, allowed);
   if (auto* failure = std::get_if<DialFailure>(&dialled)) co_return std::move(*failure);
-  Upstream made{std::move(authority), allowed, std::move(std::get<std::unique_ptr<Stream>>(dialled)), {},
+  Upstream made{std::move(authority),
+                allowed,
+                std::move(std::get<std::unique_ptr<Stream>>(dialled)),
+                {},
                 HttpVersion::http11};
   error_code ignored;
   const auto peer = made.stream->socket().remote_endpoint(ignored);

@@ -70,7 +70,7 @@ class Masker {
     words,
   };
   Masker(const MaskSet& set, Holding holding);  // `set` is borrowed: must outlive this
-  ~Masker();                            // what is held back is wiped
+  ~Masker();                                    // what is held back is wiped
   Masker(const Masker&) = delete;
   Masker& operator=(const Masker&) = delete;
 

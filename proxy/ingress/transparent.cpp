@@ -74,7 +74,8 @@ Task<std::optional<Scheme>> protocol_of(Connection& connection, std::uint16_t po
   if (port == 443) co_return Scheme::https;
   connection.stream.limit_reads(connection.gateway.limits.first_bytes);
   char first = 0;
-  auto seen = co_await connection.stream.peek({&first, 1});
+  const std::span<char> one(&first, 1);
+  auto seen = co_await connection.stream.peek(one);
   if (!seen) co_return std::nullopt;
   static constexpr char kHandshakeRecord = 0x16;  // RFC 8446 section 5.1
   co_return first == kHandshakeRecord ? Scheme::https : Scheme::http;
@@ -116,7 +117,8 @@ Task<> serve_transparent(Worker& worker, Gateway& gateway, std::shared_ptr<Sessi
   connection.arrival.scheme = *scheme;
   if (*scheme == Scheme::https && !co_await accept_tls(connection, where)) co_return;
   if (*scheme == Scheme::http && connection.arrival.bound) {
-    const Verdict verdict = connection.session->policy.authorize_connection(*authority_of(connection.arrival));
+    const Verdict verdict =
+        connection.session->policy.authorize_connection(*authority_of(connection.arrival));
     if (!verdict.allows()) connection.arrival.refused = verdict;
   }
   co_await serve_requests(connection);

@@ -189,7 +189,8 @@ TEST_CASE("what comes to a worker that is stopping is closed") {
       Stream stream(on, std::move(late));
       open_now = stream.is_open();
       char byte = 0;
-      auto read = co_await stream.read_some({&byte, 1});
+      const std::span<char> one(&byte, 1);
+      auto read = co_await stream.read_some(one);
       CHECK(read.error() == IoError::closed);
       ended = true;
     }

@@ -193,7 +193,8 @@ TEST_CASE("values are masked in fields, in names and in the phrase; Alt-Svc lead
                                        {"Alt-Svc", "h3=\":443\""},
                                        {"Set-Cookie", "a=" + kValue + "; b=" + kValue}}));
   head.phrase = "Bad " + kValue;
-  const ResponsePlan plan = prepare_response(head, {}, *masks(), HttpVersion::http11, AfterThis::keep_open);
+  const ResponsePlan plan =
+      prepare_response(head, {}, *masks(), HttpVersion::http11, AfterThis::keep_open);
   CHECK(head.phrase == "Bad sk-PLACEHOLDER01");
   CHECK(head.fields == fields({{"Location", "https://x/?t=sk-PLACEHOLDER01"},
                                {"Set-Cookie", "a=sk-PLACEHOLDER01; b=sk-PLACEHOLDER01"}}));
@@ -206,7 +207,8 @@ TEST_CASE("values are masked in fields, in names and in the phrase; Alt-Svc lead
 TEST_CASE("an answer whose Connection names what must stay is not passed on at all") {
   ResponseHead head =
       response(fields({{"Connection", "set-cookie"}, {"Transfer-Encoding", "chunked"}}));
-  CHECK_FALSE(prepare_response(head, kChunked, *masks(), HttpVersion::http11, AfterThis::keep_open).is_well_formed);
+  CHECK_FALSE(prepare_response(head, kChunked, *masks(), HttpVersion::http11, AfterThis::keep_open)
+                  .is_well_formed);
 }
 
 TEST_CASE("only identity is no coding") {

@@ -171,8 +171,8 @@ struct TestGateway {
   void start() {
     if (gateway) return;
     upstream_tls = std::make_unique<UpstreamTls>(upstream.ca);
-    gateway.reset(
-        new Gateway{upstream, *log, leaves, sandbox_tls, *upstream_tls, resolver, limits});
+    gateway = std::make_unique<Gateway>(upstream, *log, leaves, sandbox_tls, *upstream_tls,
+                                        resolver, limits);
     SystemRandom random;
     std::unique_ptr<SessionSecrets> held;
     if (secret.empty()) {

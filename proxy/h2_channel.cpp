@@ -1,24 +1,24 @@
-#include "proxy/h2_stream.hpp"
+#include "proxy/h2_channel.hpp"
 
 #include <cstdlib>
 
 namespace warder {
 
-H2Stream::~H2Stream() {
+H2Channel::~H2Channel() {
   box_.watcher = nullptr;
   give_back_window();
   peer_->forget(id_);
   peer_->kick();
 }
 
-std::optional<H2Event> H2Stream::take() {
+std::optional<H2Event> H2Channel::take() {
   if (box_.events.empty()) return std::nullopt;
   H2Event event = std::move(box_.events.front());
   box_.events.pop_front();
   return event;
 }
 
-BodyStep H2Stream::step_of(H2Event event, Reason why) {
+BodyStep H2Channel::step_of(H2Event event, Reason why) {
   give_back_window();
   if (auto* data = std::get_if<H2Data>(&event)) {
     which_ = 1 - which_;
@@ -35,13 +35,13 @@ BodyStep H2Stream::step_of(H2Event event, Reason why) {
 }
 
 // The piece before has gone on: the peer may send as much again.
-void H2Stream::give_back_window() {
+void H2Channel::give_back_window() {
   if (taken_ == 0 || box_.gone) return;
   session().consume(id_, std::exchange(taken_, 0));
   peer_->kick();
 }
 
-Task<bool> H2Stream::send(std::string_view piece, SteadyDuration limit) {
+Task<bool> H2Channel::send(std::string_view piece, SteadyDuration limit) {
   while (!piece.empty()) {
     if (box_.gone) co_return false;
     const std::size_t n = session().send_body(id_, piece);
@@ -57,7 +57,7 @@ Task<bool> H2Stream::send(std::string_view piece, SteadyDuration limit) {
   co_return true;
 }
 
-void H2Stream::reset(H2Code code) {
+void H2Channel::reset(H2Code code) {
   if (!box_.gone && peer_->is_open()) session().reset(id_, code);
   box_.gone = true;
   box_.read_wake.cancel();

@@ -13,16 +13,16 @@
 
 namespace warder {
 
-class H2Stream {
+class H2Channel {
  public:
   // Opens the peer's box for this stream, and forgets it at the end.
-  H2Stream(std::shared_ptr<H2Peer> peer, StreamId stream)
+  H2Channel(std::shared_ptr<H2Peer> peer, StreamId stream)
       : peer_(std::move(peer)), id_(stream), box_(peer_->open(stream)) {}
-  ~H2Stream();
-  H2Stream(const H2Stream&) = delete;
+  ~H2Channel();
+  H2Channel(const H2Channel&) = delete;
 
   StreamId id() const { return id_; }
-  H2Box& box() { return box_; }
+  H2Box& box() const { return box_; }
   H2Session& session() { return peer_->session(); }
 
   // The next event that has come, if there is one: heads for the caller, data and ends for step_of().
