@@ -95,7 +95,7 @@ bool H2Session::finished() const {
   return state.failed || nghttp2_session_want_read(state.session.get()) == 0;
 }
 
-bool H2Session::has_room() const {
+bool H2Session::has_room(std::size_t promised) const {
   const State& state = *state_;
   nghttp2_session* const session = state.session.get();
   if (state.failed || state.leaving || nghttp2_session_check_request_allowed(session) == 0) {
@@ -103,14 +103,14 @@ bool H2Session::has_room() const {
   }
   const std::uint32_t theirs =
       nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
-  return state.streams.size() < std::min(theirs, state.limits.streams);
+  return state.streams.size() + promised < std::min(theirs, state.limits.streams);
 }
 
 std::optional<StreamId> H2Session::send_request(const RequestHead& head, std::string_view scheme,
                                                 std::string_view authority, Last last,
                                                 const std::vector<std::string>& never_indexed) {
-  if (!has_room()) return std::nullopt;
   State& state = *state_;
+  if (!has_room()) return std::nullopt;
   nghttp2_session* const session = state.session.get();
   H2Fields fields(never_indexed);
   if (!fields.request(head, scheme, authority)) return std::nullopt;

@@ -131,8 +131,8 @@ class H2Session {
   void wrote(std::size_t n);
   bool finished() const;  // nothing more to say and nothing more to hear
 
-  // Client: may a stream be opened now? No: GOAWAY, no more ids, the peer's limit or ours.
-  bool has_room() const;
+  // Client: may a stream be opened now, besides `promised` others? No: GOAWAY, no more ids, the peer's limit or ours.
+  bool has_room(std::size_t promised = 0) const;
   // Client: opens a stream. `never_indexed` names fields (lower case) that HPACK must not keep.
   // Connection-specific fields and Host stay behind; names become lower case.
   // nullopt: no stream can be opened (GOAWAY, id space, the peer's limit or ours), or the head

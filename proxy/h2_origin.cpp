@@ -36,10 +36,18 @@ void H2Connection::run(const std::shared_ptr<H2Connection>& connection, Worker& 
 H2Origin::H2Origin(std::shared_ptr<H2Connection> connection, SteadyDuration write_limit)
     : connection_(std::move(connection)),
       write_limit_(write_limit),
-      reused_(std::exchange(connection_->was_used, true)) {}
+      reused_(std::exchange(connection_->was_used, true)) {
+  ++connection_->promised;
+}
 
 H2Origin::~H2Origin() {
+  keep_promise();
   if (!is_gone() && !(stream_->has_read_end() && sent_end_)) stream_->reset(H2Code::cancel);
+}
+
+// Its stream is open, or will never be.
+void H2Origin::keep_promise() {
+  if (std::exchange(promised_, false)) --connection_->promised;
 }
 
 void H2Origin::give_up(H2Code code) {
@@ -69,6 +77,7 @@ Task<OriginLeg::Sent> H2Origin::send_head(RequestHead taken, const Framing& fram
   const auto id =
       peer->session().send_request(taken, to_string(authority.scheme), named, last, secret_fields);
   for (HeaderField& field : taken.fields) wipe(field.value);
+  keep_promise();
   if (!id) co_return Sent::broken;  // read_head() says it
   stream_.emplace(peer, *id);
   stream_->kick();

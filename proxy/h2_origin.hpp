@@ -23,6 +23,7 @@ struct H2Connection {
   Input input;
   const std::shared_ptr<H2Peer> peer;
   bool was_used = false;
+  std::size_t promised = 0;  // legs whose streams are not open yet
 };
 
 class H2Origin final : public OriginLeg {
@@ -51,6 +52,7 @@ class H2Origin final : public OriginLeg {
 
  private:
   void give_up(H2Code code);
+  void keep_promise();
   BodyStep lost() const;
   bool is_gone() { return !stream_ || stream_->box().gone; }
   // False: the deadline passed.
@@ -64,6 +66,7 @@ class H2Origin final : public OriginLeg {
   SteadyTime deadline_ = SteadyTime::max();
   SteadyDuration limit_ = std::chrono::hours(24);
   H2ResponseHead head_{};
+  bool promised_ = true;
   bool reused_ = false;
   bool spoken_ = false;
   bool closed_ = false;

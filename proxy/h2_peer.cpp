@@ -102,6 +102,16 @@ void H2Peer::kick() {
   take_events(on_request_);  // output() may have made some
 }
 
+Task<> H2Peer::wait_until_heard(SteadyDuration limit) {
+  // Many may wait, and seldom for long: each looks now and then, by a timer of its own.
+  asio::steady_timer pause(worker_.loop());
+  const SteadyTime deadline = std::chrono::steady_clock::now() + limit;
+  while (!heard_ && !ended_ && std::chrono::steady_clock::now() < deadline) {
+    pause.expires_after(std::chrono::milliseconds(1));
+    (void)co_await pause.async_wait(as_result);
+  }
+}
+
 Task<> H2Peer::write_loop() {
   while (!ended_) {
     const std::string_view out = session_.output();
@@ -130,6 +140,7 @@ Task<> H2Peer::read_loop(SteadyDuration idle, OnRequest on_request) {
     const std::string_view in = input_.view();
     if (!in.empty()) {
       const bool sound = session_.feed(in);
+      heard_ = true;
       input_.keep({in.data() + in.size(), 0});
       kick();
       if (!sound || session_.finished()) break;

@@ -40,9 +40,15 @@ class H2Peer {
   // Beside read_loop(), until it has ended.
   Task<> write_loop();
 
+  // Until the peer's first bytes, its SETTINGS, or `limit`: before them nobody knows how many streams it takes.
+  Task<> wait_until_heard(SteadyDuration limit);
+
   H2Session& session() { return session_; }
   bool is_open() const { return !ended_; }
-  bool takes_streams() const { return !ended_ && !draining_ && session_.has_room(); }
+  // Does the peer take another stream of ours, besides `promised` ones that are not open yet?
+  bool takes_stream(std::size_t promised) const {
+    return !ended_ && !draining_ && session_.has_room(promised);
+  }
   std::size_t streams() const { return boxes_.size(); }
   H2Box& open(StreamId stream);
   void forget(StreamId stream);
@@ -70,6 +76,7 @@ class H2Peer {
   OnRequest on_request_;
   bool writing_ = false;   // write_loop() is in the middle of a write
   bool draining_ = false;  // the peer opens no more streams
+  bool heard_ = false;
   bool ended_ = false;
 };
 

@@ -5,6 +5,11 @@
 #include "proxy/h2_origin.hpp"
 
 namespace warder {
+namespace {
+
+constexpr std::chrono::milliseconds kSettingsWait{500};
+
+}  // namespace
 
 Origins::Origins(Worker& worker, Gateway& gateway)
     : worker_(worker), gateway_(gateway), dialled_(worker.loop(), SteadyTime::max()) {}
@@ -44,7 +49,7 @@ std::unique_ptr<OriginLeg> Origins::take_kept(const Authority& authority, Privat
     return upstream.authority == authority && upstream.private_addresses == allowed;
   };
   for (const auto& connection : h2_) {
-    if (newest == HttpVersion::http2 && connection->peer->takes_streams() &&
+    if (newest == HttpVersion::http2 && connection->peer->takes_stream(connection->promised) &&
         fits(connection->upstream)) {
       return std::make_unique<H2Origin>(connection, gateway_.upstream.idle_timeout);
     }
@@ -72,9 +77,13 @@ Task<std::variant<std::unique_ptr<OriginLeg>, DialFailure>> Origins::acquire(
   // Many streams may ask at once: one dials, and if the origin speaks HTTP/2 that connection is for the others too.
   const bool may_share = newest == HttpVersion::http2;
   for (;;) {
+    // How many streams a connection takes is known with its SETTINGS, not before.
+    if (may_share && !h2_.empty()) {
+      const std::shared_ptr<H2Connection> newest_one = h2_.back();
+      co_await newest_one->peer->wait_until_heard(kSettingsWait);
+    }
     if (auto kept = take_kept(authority, allowed, newest)) co_return std::move(kept);
     if (!may_share || speaks_h1_ || !dialling_) break;
-    dialled_.expires_at(SteadyTime::max());
     (void)co_await dialled_.async_wait(as_result);
   }
   if (const auto failed = std::exchange(failed_, std::nullopt);
