@@ -114,8 +114,10 @@ Task<std::optional<BodyStep>> next_step(Exchange& exchange, BodyMask& mask) {
   if (auto ready = exchange.origin->try_read_body()) co_return ready;
   if (!co_await exchange.client.flush()) co_return std::nullopt;
   if (mask.holds_a_word()) {
-    exchange.origin->limit_reads(kWordWait);
+    exchange.word_waits = true;
+    limit_silence(exchange);
     BodyStep step = co_await exchange.origin->read_body();
+    exchange.word_waits = false;
     limit_silence(exchange);
     const bool silent =
         step.kind == BodyStep::Kind::failed && step.reason == Reason::upstream_timeout;
@@ -164,7 +166,9 @@ Task<std::optional<Refusal>> relay_body(Exchange& exchange, bool coded) {
 
 void limit_silence(Exchange& exchange) {
   const UpstreamConfig& limits = exchange.gateway.upstream;
-  if (exchange.upload.running)
+  if (exchange.word_waits)
+    exchange.origin->limit_reads(kWordWait);
+  else if (exchange.upload.running)
     exchange.origin->end_reads_at(SteadyTime::max());
   else if (exchange.answered)
     exchange.origin->limit_reads(limits.idle_timeout);

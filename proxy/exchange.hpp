@@ -58,6 +58,7 @@ struct Exchange {
   audit::Receipt receipt;
   bool let_through = false;  // the intent was accepted
   bool receipt_due = false;  // and its receipt is not written yet
+  bool word_waits = false;   // the end of a word is held for a moment (download.cpp)
   bool answered = false;     // a final response head has left: too late to refuse
   Upload upload;
 };

@@ -1,5 +1,7 @@
 """Promise 6, attacked: an origin, or a sandbox, that goes on without end."""
 
+import time
+
 import pytest
 
 from support.origin import Origin
@@ -41,3 +43,28 @@ show(seconds=time.monotonic() - begun)
     assert end["reason"] == "upstream_broken" or not end["clean"], done
     assert end["interim"] <= 1_001 and time["seconds"] < 8, done
     assert [r for r in done.records if r.get("type") == "receipt"][-1]["reason"] == "upstream_broken", done.records
+
+
+def test_a_held_word_leaves_also_when_the_upload_ends_meanwhile(bench, pki):
+    """other.test has no grant, so the word that its bytes end in is held, but only for a moment; the end
+    of the request in that moment must not make it longer."""
+    def script(conn):
+        conn.read_head()
+        conn.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nword\r\n")
+        time.sleep(3)
+        conn.send(b"0\r\n\r\n")
+    bench.map("other.test:443", Origin(script, pki.good))
+    done = bench.python("""
+wire = Wire("other.test")
+wire.send("POST /x HTTP/1.1\\r\\nHost: other.test\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n1\\r\\na\\r\\n")
+wire.sock.settimeout(2)
+while b"\\r\\n\\r\\n" not in bytes(wire.buffer):
+    wire.fill()
+start = time.monotonic()
+wire.send("0\\r\\n\\r\\n")
+while b"word" not in bytes(wire.buffer) and time.monotonic() - start < 2:
+    attempt(wire.fill)
+    wire.ended = None
+show(seconds=time.monotonic() - start)
+""", timeout=20)
+    assert done.lines[0]["seconds"] < 1, done
