@@ -44,7 +44,8 @@ void H2Channel::give_back_window() {
 Task<bool> H2Channel::send(std::string_view piece, SteadyDuration limit) {
   while (!piece.empty()) {
     if (box_.gone) co_return false;
-    box_.writable = false;  // before it is asked: kick() may already bring the word that it is again
+    box_.writable =
+        false;  // before it is asked: kick() may already bring the word that it is again
     const std::size_t n = session().send_body(id_, piece);
     piece.remove_prefix(n);
     peer_->kick();
