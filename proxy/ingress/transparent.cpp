@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "proxy/dns_server.hpp"
-#include "proxy/sandbox_tls.hpp"
+#include "proxy/ingress/arrive.hpp"
 
 namespace warder {
 namespace {
@@ -46,41 +46,6 @@ bool is_loopback(const IpAddress& address) {
   return address == one;
 }
 
-// The name that the address stands for, or the address itself. False: a synthetic address nobody was given.
-bool identify(Connection& connection, const Destination& to) {
-  if (to.address.is_v4()) {
-    std::array<std::uint8_t, 4> v4{};
-    std::copy_n(to.address.bytes.begin() + 12, 4, v4.begin());
-    if (dns::Zone::covers(v4)) {
-      connection.arrival.bound = connection.session->zone.name_for(v4);
-      return connection.arrival.bound.has_value();
-    }
-  }
-  auto literal = HostName::parse(to.address.str());
-  if (!literal) return false;
-  connection.arrival.literal = std::move(*literal);
-  return true;
-}
-
-Task<> refuse_silently(Connection& connection, const Verdict& verdict, std::string where) {
-  connection.session->denials.add(verdict.reason, "connection to " + where, verdict.suggestion);
-  (void)co_await record_refused_connection(connection, "tcp", verdict, "tcp://" + where);
-  connection.stream.abort();
-}
-
-// On 80 and 443 the protocol is given; elsewhere the first byte tells. nullopt: none came in time.
-Task<std::optional<Scheme>> protocol_of(Connection& connection, std::uint16_t port) {
-  if (port == 80) co_return Scheme::http;
-  if (port == 443) co_return Scheme::https;
-  connection.stream.limit_reads(connection.gateway.limits.first_bytes);
-  char first = 0;
-  const std::span<char> one(&first, 1);
-  auto seen = co_await connection.stream.peek(one);
-  if (!seen) co_return std::nullopt;
-  static constexpr char kHandshakeRecord = 0x16;  // RFC 8446 section 5.1
-  co_return first == kHandshakeRecord ? Scheme::https : Scheme::http;
-}
-
 }  // namespace
 
 Task<> serve_transparent(Worker& worker, Gateway& gateway, std::shared_ptr<Session> session,
@@ -96,32 +61,13 @@ Task<> serve_transparent(Worker& worker, Gateway& gateway, std::shared_ptr<Sessi
     co_return;
   }
   connection.arrival.port = to->port;
-  const bool known = identify(connection, *to);
-  const std::string where =
-      (connection.arrival.bound ? connection.arrival.bound->str() : to->address.str()) + ":" +
-      std::to_string(to->port);
-  const auto scheme = co_await protocol_of(connection, to->port);
-  if (!known || !scheme) {
-    Verdict verdict;
-    if (known) {
-      // Nothing spoke: what waits for the server to speak first needs a rule of its own kind.
-      auto authority = authority_of(connection.arrival);
-      authority->scheme = Scheme::tcp;
-      verdict = connection.session->policy.authorize_connection(*authority);
-      if (verdict.allows()) verdict = Verdict();
-      if (verdict.reason == Reason::host_not_allowed) verdict.reason = Reason::port_not_allowed;
-    }
-    co_await refuse_silently(connection, verdict, where);
+  if (!stand_for_address(connection, to->address)) {
+    Verdict nobody_was_given_it;
+    std::string where = to->address.str() + ":" + std::to_string(to->port);
+    co_await refuse_silently(connection, std::move(nobody_was_given_it), std::move(where));
     co_return;
   }
-  connection.arrival.scheme = *scheme;
-  if (*scheme == Scheme::https && !co_await accept_tls(connection, where)) co_return;
-  if (*scheme == Scheme::http && connection.arrival.bound) {
-    const Verdict verdict =
-        connection.session->policy.authorize_connection(*authority_of(connection.arrival));
-    if (!verdict.allows()) connection.arrival.refused = verdict;
-  }
-  co_await serve_requests(connection);
+  co_await serve_arrival(connection);
 }
 
 }  // namespace warder

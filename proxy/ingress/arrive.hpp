@@ -1,0 +1,23 @@
+// What every way in does once it knows who is meant: tells the protocol by port or first bytes, ends TLS, serves.
+#pragma once
+
+#include <string>
+
+#include "proxy/connection.hpp"
+
+namespace warder {
+
+// `connection.arrival` has the port, and the name or the address. From the first byte to the last.
+Task<> serve_arrival(Connection& connection);
+
+// The connection stands for this address: for the name that the session's resolver gave it, or for itself. False: a
+// synthetic address that nobody was given.
+bool stand_for_address(Connection& connection, const IpAddress& address);
+
+// "api.test:443", for records and messages.
+std::string where_to(const Arrival& arrival);
+
+// No byte of an answer would be understood: recorded, and closed with a reset.
+Task<> refuse_silently(Connection& connection, Verdict verdict, std::string where);
+
+}  // namespace warder
