@@ -33,6 +33,7 @@ struct DnsQuery {
   std::string type;    // "A", "AAAA", "TYPE65"
   std::string answer;  // "198.18.0.7", "NODATA", "NXDOMAIN", "SERVFAIL"
   Reason reason = Reason::none;
+  std::uint64_t count = 1;  // look-ups that this stands for; over 1 the name says so: "(57 more)"
 };
 
 // Before an origin is dialled for its own sake: to learn what it speaks, when no request has come yet.

@@ -5,7 +5,7 @@
 namespace warder {
 namespace {
 
-constexpr std::array<ReasonInfo, 34> kReasons{{
+constexpr std::array<ReasonInfo, 35> kReasons{{
     {"none", 200, "", "nothing went wrong"},
     {"host_not_allowed", 403, "http_request_denied", "no rule allows this host"},
     {"method_not_allowed", 403, "http_request_denied", "no rule allows this method here"},
@@ -47,6 +47,7 @@ constexpr std::array<ReasonInfo, 34> kReasons{{
     {"too_large", 413, "http_request_error", "the request is too large"},
     {"head_too_large", 431, "http_request_error", "the request's header fields are too large"},
     {"uri_too_long", 414, "http_request_error", "the request's target is too long"},
+    {"not_authenticated", 407, "http_request_denied", "this proxy asks for a token"},
     {"session_ended", 503, "http_request_denied", "the session has ended"},
     {"quarantined", 503, "http_request_denied", "the sandbox is in quarantine"},
     {"policy_changed", 403, "http_request_denied", "the policy has changed"},

@@ -35,9 +35,10 @@ enum class Reason : std::uint8_t {
   client_broken,
   client_timeout,
   malformed_request,
-  too_large,       // a body: 413
-  head_too_large,  // fields: 431
-  uri_too_long,    // the target: 414
+  too_large,          // a body: 413
+  head_too_large,     // fields: 431
+  uri_too_long,       // the target: 414
+  not_authenticated,  // to a proxy: no token, or not the one
   session_ended,
   quarantined,
   policy_changed,

@@ -38,8 +38,7 @@ std::string held_secret(const std::string& text, const SessionSecrets& secrets) 
 }  // namespace
 
 std::map<std::string, std::string> sandbox_environment(
-    const std::vector<std::string>& passed_by_name,
-    const std::map<std::string, std::string>& placeholders, const SessionSecrets& secrets) {
+    const std::vector<std::string>& passed_by_name) {
   std::map<std::string, std::string> env;
   for (char** at = environ; *at != nullptr; ++at) {
     const std::string_view entry(*at);
@@ -53,21 +52,21 @@ std::map<std::string, std::string> sandbox_environment(
   env["HOME"] = kHomePath;
   env["USER"] = env["LOGNAME"] = "sandbox";
   for (const auto& [name, value] : trust_variables(kBundlePath, kCaPath)) env[name] = value;
-  for (const auto& [name, value] : env) {
-    if (const std::string secret = held_secret(value, secrets); !secret.empty()) {
-      throw ConfigError("the variable " + name + " holds the value of secret " + secret +
-                        ": take it out of the environment, or do not pass it with --env");
-    }
-  }
-  for (const auto& [name, value] : placeholders) env[name] = value;
   return env;
 }
 
-void check_arguments(const std::vector<std::string>& argv, const SessionSecrets& secrets) {
+void refuse_values(const std::vector<std::string>& argv,
+                   const std::map<std::string, std::string>& env, const SessionSecrets& secrets) {
   for (const std::string& argument : argv) {
     if (const std::string secret = held_secret(argument, secrets); !secret.empty()) {
       throw ConfigError("an argument of the command holds the value of secret " + secret +
                         ": use its placeholder variable inside instead");
+    }
+  }
+  for (const auto& [name, value] : env) {
+    if (const std::string secret = held_secret(value, secrets); !secret.empty()) {
+      throw ConfigError("the variable " + name + " holds the value of secret " + secret +
+                        ": take it out of the environment, or do not pass it with --env");
     }
   }
 }

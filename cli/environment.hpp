@@ -1,4 +1,5 @@
-// The environment of CMD: an allow-list, the placeholders, the trust variables, and what was asked for by name.
+// The sandbox's environment: an allow-list of what this process was started with, and the trust variables. Placeholders
+// are added behind it.
 #pragma once
 
 #include <map>
@@ -9,12 +10,13 @@
 
 namespace warder {
 
-// Throws ConfigError when a variable that would be given holds the value of a secret.
+// PATH, TERM, locale and their like, what is passed by name, HOME and USER of the sandbox, and where its trust lies.
 std::map<std::string, std::string> sandbox_environment(
-    const std::vector<std::string>& passed_by_name,
-    const std::map<std::string, std::string>& placeholders, const SessionSecrets& secrets);
+    const std::vector<std::string>& passed_by_name);
 
-// Throws ConfigError when an argument holds the value of a secret.
-void check_arguments(const std::vector<std::string>& argv, const SessionSecrets& secrets);
+// Throws ConfigError when an argument or a variable holds a secret's value, raw or in a listed encoding; it names the
+// place and the secret, never the value.
+void refuse_values(const std::vector<std::string>& argv,
+                   const std::map<std::string, std::string>& env, const SessionSecrets& secrets);
 
 }  // namespace warder

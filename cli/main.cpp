@@ -2,9 +2,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
+#include <vector>
 
 #include "cli/audit_command.hpp"
 #include "cli/demo_command.hpp"
+#include "cli/gateway_command.hpp"
 #include "cli/harden.hpp"
 #include "cli/init_command.hpp"
 #include "cli/run_command.hpp"
@@ -19,56 +22,92 @@ constexpr const char* kFooter = R"(Examples:
   warder run --secret GITHUB_TOKEN@api.github.com -- gh api user
   warder run --config warder.yaml --policy coding-agent -- claude
   warder init && warder trust                            a policy file for this project
+  warder gateway --config warder.yaml                    the listeners of a configuration, for other sandboxes
   warder audit verify                                    check the record of the last run
 
 Exit codes: the command's own; 128+n for a signal; 126/127 as a shell; 2 configuration; 125 Warder itself.)";
 
+// CMD stands behind the first "--", and no parser sees it: CLI11 would take "[.a,.b]" apart.
+std::vector<std::string> take_command(int& argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) != "--") continue;
+    std::vector<std::string> command(argv + i + 1, argv + argc);
+    argc = i;
+    return command;
+  }
+  return {};
+}
+
 void add_run(CLI::App& app, RunArgs& args, int& code) {
   CLI::App* run =
       app.add_subcommand("run", "run a command in a sandbox whose only way out is the gateway");
+  run->footer("CMD and its arguments stand behind --, as they are: warder run [OPTIONS] -- CMD…");
   run->add_option("--config", args.config,
                   "configuration file (without it: ./warder.yaml, once trusted)")
       ->type_name("FILE");
+  run->add_option("--gateway", args.gateway,
+                  "use the gateway that has this admin socket (DIR/admin.sock), and its policies")
+      ->type_name("SOCK");
   run->add_option("--policy", args.policy, "policy in it; may be left out when there is one")
       ->type_name("NAME");
   run->add_option("--allow", args.flags.allow, "allow a host, HOST[:PORT]; may repeat")
       ->type_name("HOST")
       ->take_all()
-      ->expected(1);
+      ->expected(1)
+      ->allow_extra_args(false);
   run->add_option("--secret", args.flags.secrets,
                   "let the sandbox use the secret in variable ENV at these hosts, "
                   "ENV@HOST[,HOST…]; may repeat")
       ->type_name("ENV@HOST")
       ->take_all()
-      ->expected(1);
+      ->expected(1)
+      ->allow_extra_args(false);
   run->add_option("--env", args.env, "pass this variable of the environment too; may repeat")
       ->type_name("NAME")
       ->take_all()
-      ->expected(1);
+      ->expected(1)
+      ->allow_extra_args(false);
   run->add_option("--ro", args.read_only, "show this path inside, read-only; may repeat")
       ->type_name("PATH")
       ->take_all()
-      ->expected(1);
+      ->expected(1)
+      ->allow_extra_args(false);
   run->add_option("--rw", args.read_write, "show this path inside, writable; may repeat")
       ->type_name("PATH")
       ->take_all()
-      ->expected(1);
+      ->expected(1)
+      ->allow_extra_args(false);
   run->add_flag_callback(
       "--quiet", [&args] { args.quiet = Quiet::yes; }, "no lines of Warder's own on stderr");
   CLI::Option* print =
       run->add_flag("--print-config")
           ->description("print the configuration that these flags amount to, and stop");
-  auto* command = run->add_option("CMD", args.command, "the command and its arguments, after --");
-  run->positionals_at_end();
-  run->callback([&args, &code, print, command] {
+  run->callback([&args, &code, print] {
     if (print->count() > 0) {
       code = print_config_command(args);
-    } else if (command->count() == 0) {
+    } else if (args.command.empty()) {
       throw CLI::RequiredError("CMD, after --,");
     } else {
       code = run_command(args);
     }
   });
+}
+
+void add_gateway(CLI::App& app, GatewayArgs& args, int& code) {
+  CLI::App* gateway = app.add_subcommand(
+      "gateway", "serve the listeners of a configuration until SIGTERM, then drain");
+  gateway->add_option("--config", args.config, "configuration file")->type_name("FILE")->required();
+  gateway
+      ->add_option("--directory", args.directory,
+                   "where clients find ca.pem, bundle.pem and LISTENER.env (without it: "
+                   "$XDG_RUNTIME_DIR/warder)")
+      ->type_name("DIR");
+  gateway
+      ->add_option("--drain", args.drain_seconds,
+                   "seconds that what runs has to end after SIGTERM (30)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0, 3600));
+  gateway->callback([&args, &code] { code = gateway_command(args); });
 }
 
 void add_audit(CLI::App& app, AuditVerifyArgs& args, int& code) {
@@ -96,7 +135,10 @@ int command_line(int argc, char** argv) {
   int code = 0;
 
   RunArgs run;
+  if (argc > 1 && std::string_view(argv[1]) == "run") run.command = take_command(argc, argv);
   add_run(app, run, code);
+  GatewayArgs gateway;
+  add_gateway(app, gateway, code);
   AuditVerifyArgs verify;
   add_audit(app, verify, code);
   InitArgs init;

@@ -5,6 +5,7 @@
 
 #include "base/reason.hpp"
 #include "cli/harden.hpp"
+#include "cli/remote_run.hpp"
 #include "cli/sandboxed_run.hpp"
 #include "cli/trust_command.hpp"
 #include "config/audit_place.hpp"
@@ -16,8 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFlagsPolicy = "run";
-
-void say(const std::string& line) { std::fprintf(stderr, "warder: %s\n", line.c_str()); }
 
 // The file that counts: --config is consent; a file found in the workspace must have been trusted, since whatever ran
 // there before may have written it.
@@ -99,6 +98,15 @@ void print_summary(const RunOutcome& outcome) {
   if (!outcome.denials.empty()) say("the whole record: " + outcome.audit_file.string());
 }
 
+// A gateway that runs already has its own configuration, and what a sandbox may is nobody else's to say.
+void refuse_own_rules(const RunArgs& args) {
+  if (!args.config.empty() || !args.flags.allow.empty() || !args.flags.secrets.empty()) {
+    throw ConfigError(
+        "--gateway goes without --config, --allow and --secret: the gateway's own configuration "
+        "counts");
+  }
+}
+
 int run_or_throw(const RunArgs& args) {
   const fs::path workspace = fs::current_path();
   const char* home = std::getenv("HOME");
@@ -106,9 +114,11 @@ int run_or_throw(const RunArgs& args) {
   if (!refusal.empty()) throw ConfigError(refusal);
   if (const std::string inherited = refuse_standard_descriptors(); !inherited.empty())
     throw ConfigError(inherited);
-  Chosen chosen = choose(args, workspace);
+  const bool remote = !args.gateway.empty();
+  if (remote) refuse_own_rules(args);
+  Chosen chosen = remote ? Chosen{{}, args.policy} : choose(args, workspace);
   check_audit_place(chosen.config, workspace);
-  if (allows_nothing(chosen) && args.quiet == Quiet::no) {
+  if (!remote && allows_nothing(chosen) && args.quiet == Quiet::no) {
     say("no rule allows anything: the command runs without network. To allow a host: --allow HOST, "
         "or a warder.yaml "
         "(warder init)");
@@ -122,30 +132,15 @@ int run_or_throw(const RunArgs& args) {
   spec.read_only = absolute_paths(args.read_only, "--ro");
   spec.read_write = absolute_paths(args.read_write, "--rw");
   if (args.quiet == Quiet::no) spec.announce = say;
-  const RunOutcome outcome = run_sandboxed(spec);
+  const RunOutcome outcome =
+      remote ? run_behind_gateway(spec, fs::absolute(args.gateway)) : run_sandboxed(spec);
   if (args.quiet == Quiet::no) print_summary(outcome);
   if (!outcome.audit_whole) {
-    say("the audit log could not be closed whole: " + outcome.audit_file.string());
+    say(remote ? std::string("the gateway did not record the end of this run")
+               : "the audit log could not be closed whole: " + outcome.audit_file.string());
     return 125;
   }
   return outcome.exit_code;
-}
-
-// One place turns what went wrong before CMD ran into a line and an exit code.
-template <class Command>
-int guarded(Command command) {
-  try {
-    return command();
-  } catch (const ConfigError& error) {
-    say(error.what());
-    return 2;
-  } catch (const RunRefused& error) {
-    say(error.what());
-    return error.exit_code;
-  } catch (const std::exception& error) {
-    say(std::string(error.what()) + "; nothing was run");
-    return 125;
-  }
 }
 
 }  // namespace

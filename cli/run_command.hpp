@@ -12,7 +12,8 @@ namespace warder {
 enum class Quiet : bool { no, yes };
 
 struct RunArgs {
-  std::string config;  // --config; empty: the workspace's warder.yaml if it is trusted, else none
+  std::string gateway;  // --gateway SOCK; empty: a gateway in this process
+  std::string config;   // --config; empty: the workspace's warder.yaml if it is trusted, else none
   std::string policy;
   RunFlags flags;
   std::vector<std::string> env;

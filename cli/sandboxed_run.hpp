@@ -3,10 +3,10 @@
 
 #include <filesystem>
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "cli/guard.hpp"
 #include "config/config.hpp"
 #include "proxy/denials.hpp"
 
@@ -30,12 +30,6 @@ struct RunOutcome {
   std::uint64_t other_denials = 0;
   std::uint64_t exchanges = 0;
   bool audit_whole = false;  // every record was written and the last checkpoint signed
-};
-
-// What was refused before anything ran: says what and how to mend it. Exit code 2 or 125.
-struct RunRefused : std::runtime_error {
-  RunRefused(const std::string& message, int code) : std::runtime_error(message), exit_code(code) {}
-  int exit_code;
 };
 
 // Throws ConfigError (exit 2) or RunRefused.

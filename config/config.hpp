@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "http/authority.hpp"
 #include "policy/rule.hpp"
 #include "secrets/grant.hpp"
 
@@ -29,26 +31,65 @@ struct SecretConfig {
   std::string where;
 };
 
+// A certificate that the gateway itself shows to origins which ask for one. PEM files.
+struct CertificateGrant {
+  std::filesystem::path certificate;  // with its chain
+  std::filesystem::path key;
+  std::vector<HostPattern> hosts;
+  std::string where;
+};
+
 struct PolicyConfig {
   std::string name;
   std::vector<Rule> rules;
   std::vector<Grant> grants;
   std::string where;
+  std::vector<CertificateGrant> certificates;
+};
+
+// The connections to origins that one session keeps open for its next requests.
+struct OriginPoolConfig {
+  std::chrono::milliseconds idle{60'000};  // how long one is kept that carries nothing
+  std::size_t per_authority = 128;         // open at a time to one authority, busy or not
+  std::size_t per_session = 256;           // that carry nothing, to all authorities
+  friend bool operator==(const OriginPoolConfig&, const OriginPoolConfig&) = default;
 };
 
 struct UpstreamConfig {
   std::vector<std::filesystem::path> ca;  // PEM files trusted besides the system store
   std::map<std::string, std::string>
-      connect_to;  // "host:port" → "address:port", outside the address check
+      connect_to;                      // "host:port" → "address:port", outside the address check
+  std::vector<std::string> resolvers;  // "address:port"; empty: those of /etc/resolv.conf
   std::chrono::milliseconds connect_timeout{10'000};
   std::chrono::milliseconds response_timeout{300'000};  // head of the response
   std::chrono::milliseconds idle_timeout{300'000};      // between two bytes
+  OriginPoolConfig pool;
+};
+
+// A way in that `warder gateway` opens for clients that were told of it.
+struct ListenerConfig {
+  enum class Kind : std::uint8_t { connect, socks5 };
+  // How the proxy itself proves who it is, when it is spoken to over TLS.
+  struct Tls {
+    std::optional<HostName> name;  // a leaf of Warder's own authority; else the two files
+    std::filesystem::path certificate;
+    std::filesystem::path key;
+  };
+  std::string name;  // as given, else "connect-1" (its place, from 1)
+  Kind kind = Kind::connect;
+  HostName host;  // an address
+  std::uint16_t port = 0;
+  std::string policy;
+  std::optional<SourceConfig> token;  // none: whoever reaches the address is the sandbox
+  std::optional<Tls> tls;
+  std::string where;
 };
 
 struct GatewayConfig {
   std::filesystem::path audit_file;  // empty: one of the run's own in the state directory
   std::string audit_place;           // file:line:column of audit.file
   UpstreamConfig upstream;
+  std::vector<ListenerConfig> listeners;
 };
 
 struct Config {

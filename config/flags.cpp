@@ -2,6 +2,7 @@
 
 #include "config/load.hpp"
 #include "config/reader.hpp"
+#include "policy/conflict.hpp"
 #include "policy/quote.hpp"
 
 namespace warder {
@@ -66,6 +67,9 @@ void add_rule(PolicyConfig& policy, std::vector<HostPattern> hosts,
   rule.hosts = std::move(hosts);
   rule.ports = std::move(ports);
   rule.action = Action::allow;
+  if (const std::string sentence = contradiction(rule, policy.rules); !sentence.empty()) {
+    throw ConfigError(sentence);
+  }
   policy.rules.push_back(std::move(rule));
 }
 

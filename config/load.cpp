@@ -10,6 +10,7 @@
 #include "base/fd.hpp"
 #include "config/sections.hpp"
 #include "config/spelling.hpp"
+#include "policy/conflict.hpp"
 #include "policy/quote.hpp"
 
 namespace warder {
@@ -34,6 +35,37 @@ void check_version(const Reader& reader, const YamlNode& root) {
   }
 }
 
+// A placeholder is swapped, and a certificate shown, only where a rule has its host inspected.
+void expect_use(const Reader& reader, YamlPlace place, const std::string& what,
+                const std::vector<HostPattern>& hosts, const std::vector<Rule>& rules,
+                const std::string& never) {
+  for (const HostPattern& host : hosts) {
+    const std::string rule = only_raw_rule_for(host, rules);
+    if (rule.empty()) continue;
+    reader.fail(place, "grant of " + what + " at " + host.str() + ": only rule '" + rule +
+                           "' reaches it, which inspects nothing, so no " + never +
+                           " there: remove the host from the grant");
+  }
+}
+
+void read_all_grants(const Reader& reader, const YamlNode& node,
+                     const std::vector<SecretConfig>& secrets, PolicyConfig& policy) {
+  policy.grants = read_grants(reader, node, secrets);
+  policy.certificates = read_certificate_grants(reader, node);
+  auto grant = policy.grants.begin();
+  auto certificate = policy.certificates.begin();
+  for (const YamlNode& item : node.items) {
+    if (is_certificate_grant(reader, item)) {
+      expect_use(reader, item.place, "a client certificate", (certificate++)->hosts, policy.rules,
+                 "certificate is ever shown");
+    } else {
+      expect_use(reader, item.place, "'" + grant->secret + "'", grant->hosts, policy.rules,
+                 "placeholder is ever swapped");
+      ++grant;
+    }
+  }
+}
+
 PolicyConfig read_policy(const Reader& reader, const YamlEntry& entry,
                          const std::vector<SecretConfig>& secrets) {
   PolicyConfig policy;
@@ -51,9 +83,8 @@ PolicyConfig read_policy(const Reader& reader, const YamlEntry& entry,
   reader.expect_keys(entry.value, policy_keys());
   if (const YamlNode* rules = reader.find(entry.value, "rules"))
     policy.rules = read_rules(reader, *rules);
-  if (const YamlNode* grants = reader.find(entry.value, "grants")) {
-    policy.grants = read_grants(reader, *grants, secrets);
-  }
+  if (const YamlNode* grants = reader.find(entry.value, "grants"))
+    read_all_grants(reader, *grants, secrets, policy);
   return policy;
 }
 
@@ -122,7 +153,7 @@ Config parse_config(std::string bytes, const std::filesystem::path& file) {
     }
   }
   if (const YamlNode* gateway = reader.find(root, "gateway"))
-    config.gateway = read_gateway(reader, *gateway);
+    config.gateway = read_gateway(reader, *gateway, config.policies);
   return config;
 }
 

@@ -3,6 +3,7 @@
 #include "config/sections.hpp"
 #include "config/spelling.hpp"
 #include "http/chars.hpp"
+#include "policy/conflict.hpp"
 #include "policy/quote.hpp"
 
 namespace warder {
@@ -51,16 +52,40 @@ std::string method_of(const Reader& reader, const YamlNode& node) {
 
 Action action_of(const Reader& reader, const YamlNode& node) {
   const std::string& action = reader.text(node, "action");
-  if (action == "allow") return Action::allow;
-  if (action == "deny") return Action::deny;
-  if (action == "tunnel" || action == "tcp" || action == "ask") {
-    reader.fail(node.place, "action '" + action + "' is not there yet: use allow or deny");
+  std::vector<std::string> known;
+  for (const Action one : {Action::allow, Action::deny, Action::tcp, Action::tunnel}) {
+    if (action == to_string(one)) return one;
+    known.emplace_back(to_string(one));
   }
-  reader.fail(node.place, "unknown action " + in_quotes(action) +
-                              did_you_mean(action, {"allow", "deny"}, ": use allow or deny"));
+  if (action == "ask") {
+    reader.fail(node.place, "action 'ask' is not there yet: use allow, deny, tcp or tunnel");
+  }
+  reader.fail(node.place, "unknown action " + in_quotes(action) + did_you_mean(action, known));
+}
+
+// A `tcp` or `tunnel` rule is decided by host and port alone, before a byte is read.
+void refuse_impossible_raw(const Reader& reader, const YamlNode& node, const Rule& rule) {
+  const std::string action(to_string(rule.action));
+  const std::string begin = "rule '" + rule.name + "' has action " + action;
+  if (rule.ports.empty()) {
+    reader.fail(node.place, begin + " and no 'ports', which it needs: add them, such as " +
+                                (rule.action == Action::tcp ? "ports: [5432]" : "ports: [443]"));
+  }
+  for (const std::string_view key : {"methods", "paths"}) {
+    if (reader.find(node, key) == nullptr) continue;
+    reader.fail(node.place, begin + ", which inspects nothing, and '" + std::string(key) +
+                                "': remove '" + std::string(key) + "', or write action: allow");
+  }
+  if (std::find(rule.ports.begin(), rule.ports.end(), kDnsPort) != rule.ports.end()) {
+    reader.fail(node.place,
+                begin +
+                    " on port 53, which can never work: every TCP connection of the "
+                    "sandbox to port 53 is answered as DNS by Warder itself: remove 53");
+  }
 }
 
 void refuse_contradictions(const Reader& reader, const YamlNode& node, const Rule& rule) {
+  if (is_raw(rule.action)) refuse_impossible_raw(reader, node, rule);
   if (rule.action == Action::deny && rule.allow_private) {
     reader.fail(node.place,
                 "rule '" + rule.name +
@@ -137,6 +162,9 @@ std::vector<Rule> read_rules(const Reader& reader, const YamlNode& node) {
     if (same != rules.end()) {
       reader.fail(item.place, "rule '" + rule.name + "' stands twice in this policy (first at " +
                                   same->where + "): give one another name");
+    }
+    if (const std::string sentence = contradiction(rule, rules); !sentence.empty()) {
+      reader.fail(item.place, sentence);
     }
     rules.push_back(std::move(rule));
   }

@@ -19,7 +19,15 @@ const Keys& placeholder_keys() {
   return kKeys;
 }
 const Keys& grant_keys() {
-  static const Keys kKeys{"a grant", {"secret", "hosts", "at"}};
+  static const Keys kKeys{"a grant", {"secret", "hosts", "at", "client_certificate"}};
+  return kKeys;
+}
+const Keys& certificate_grant_keys() {
+  static const Keys kKeys{"a grant of a client certificate", {"client_certificate", "hosts"}};
+  return kKeys;
+}
+const Keys& certificate_keys() {
+  static const Keys kKeys{"client_certificate", {"certificate", "key"}};
   return kKeys;
 }
 
@@ -36,52 +44,6 @@ bool is_not_a_place(std::string_view field) {
                                                      "transfer-encoding",
                                                      "proxy-connection"};
   return std::find(kFields.begin(), kFields.end(), field) != kFields.end();
-}
-
-void refuse_source_key(const Reader& reader, const YamlEntry& entry, const std::string& secret) {
-  const std::string in = "source of secret '" + secret + "'";
-  if (entry.key == "env" || entry.key == "file") return;
-  for (const char* later : {"exec", "store", "vault"}) {
-    if (entry.key == later) {
-      reader.fail(entry.place, in + ": '" + entry.key + "' is not there yet: use env or file");
-    }
-  }
-  const std::string meant = nearest(entry.key, {"env", "file"});
-  reader.fail(entry.place,
-              in + " has an unknown key: " +
-                  (meant.empty() ? "write {env: NAME} or {file: PATH}, never the value itself"
-                                 : "did you mean '" + meant + "'?"));
-}
-
-SourceConfig read_source(const Reader& reader, const YamlNode& node, const std::string& secret) {
-  const std::string in = "source of secret '" + secret + "'";
-  if (node.kind != YamlNode::Kind::map) {
-    reader.fail(node.place, in + " must be {env: NAME} or {file: PATH}, never the value itself");
-  }
-  for (const YamlEntry& entry : node.entries) refuse_source_key(reader, entry, secret);
-  if (node.entries.size() != 1) {
-    reader.fail(node.place, in + (node.entries.empty() ? " is empty" : " has both env and file") +
-                                ": write exactly one of {env: NAME} and {file: PATH}");
-  }
-  SourceConfig source;
-  if (const YamlNode* env = reader.find(node, "env")) {
-    source.kind = SourceConfig::Kind::env;
-    if (env->kind == YamlNode::Kind::scalar) source.env = env->text;
-    if (!is_env_name(source.env)) {
-      reader.fail(env->place,
-                  in + ": 'env' is not the name of an environment variable: write a name such "
-                       "as GITHUB_TOKEN, never the value itself");
-    }
-    return source;
-  }
-  source.kind = SourceConfig::Kind::file;
-  const YamlNode& file = *reader.find(node, "file");
-  if (file.kind != YamlNode::Kind::scalar || file.text.empty() || file.text.starts_with('~') ||
-      has_control(file.text)) {
-    reader.fail(file.place, in + ": 'file' must be a whole path (\"~\" is not expanded)");
-  }
-  source.file = reader.resolved(file.text);
-  return source;
 }
 
 std::string read_placeholder(const Reader& reader, const YamlNode& node,
@@ -119,7 +81,7 @@ SecretConfig read_secret(const Reader& reader, const YamlEntry& entry) {
     reader.fail(entry.place,
                 "secret '" + secret.name + "' has no 'source': add source: {env: NAME}");
   }
-  secret.source = read_source(reader, *source, secret.name);
+  secret.source = read_source(reader, *source, "source of secret '" + secret.name + "'");
   secret.placeholder_env = secret.source.env;
   if (const YamlNode* placeholder = reader.find(entry.value, "placeholder")) {
     secret.placeholder_env = read_placeholder(reader, *placeholder, secret.name);
@@ -222,6 +184,7 @@ std::vector<Grant> read_grants(const Reader& reader, const YamlNode& node,
                   "a grant must be a map such as {secret: NAME, hosts: [api.example.com]}, not " +
                       describe(item));
     }
+    if (is_certificate_grant(reader, item)) continue;
     reader.expect_keys(item, grant_keys());
     const YamlNode& secret = reader.need(item, "secret", grant_keys());
     check_secret(reader, secret, secrets);
@@ -239,6 +202,28 @@ std::vector<Grant> read_grants(const Reader& reader, const YamlNode& node,
       }
     }
     grants.push_back(std::move(grant));
+  }
+  return grants;
+}
+
+bool is_certificate_grant(const Reader& reader, const YamlNode& grant) {
+  return grant.kind == YamlNode::Kind::map && reader.find(grant, "client_certificate") != nullptr;
+}
+
+std::vector<CertificateGrant> read_certificate_grants(const Reader& reader, const YamlNode& node) {
+  std::vector<CertificateGrant> grants;
+  for (const YamlNode& item : reader.bounded(node, "grants")) {
+    if (!is_certificate_grant(reader, item)) continue;
+    reader.expect_keys(item, certificate_grant_keys());
+    const YamlNode& files = *reader.find(item, "client_certificate");
+    reader.expect_map(files, "client_certificate");
+    reader.expect_keys(files, certificate_keys());
+    const auto path = [&](const char* key) {
+      return reader.path(reader.need(files, key, certificate_keys()), key);
+    };
+    grants.push_back({path("certificate"), path("key"),
+                      read_hosts(reader, reader.need(item, "hosts", certificate_grant_keys())),
+                      reader.where(item.place)});
   }
   return grants;
 }

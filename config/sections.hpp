@@ -10,10 +10,19 @@ namespace warder {
 
 std::vector<SecretConfig> read_secrets(const Reader& reader, const YamlNode& node);
 std::vector<Rule> read_rules(const Reader& reader, const YamlNode& node);
-// Grants name secrets that exist.
+// Grants name secrets that exist. Those of a client certificate are left out.
 std::vector<Grant> read_grants(const Reader& reader, const YamlNode& node,
                                const std::vector<SecretConfig>& secrets);
+// The others of the same list.
+std::vector<CertificateGrant> read_certificate_grants(const Reader& reader, const YamlNode& node);
+bool is_certificate_grant(const Reader& reader, const YamlNode& grant);
 std::vector<HostPattern> read_hosts(const Reader& reader, const YamlNode& node);
-GatewayConfig read_gateway(const Reader& reader, const YamlNode& node);
+// Where a value comes from, {env: NAME} or {file: PATH}; `in` begins each error: "source of secret 'x'".
+SourceConfig read_source(const Reader& reader, const YamlNode& node, const std::string& in);
+// Listeners name policies that exist.
+std::vector<ListenerConfig> read_listeners(const Reader& reader, const YamlNode& node,
+                                           const std::vector<PolicyConfig>& policies);
+GatewayConfig read_gateway(const Reader& reader, const YamlNode& node,
+                           const std::vector<PolicyConfig>& policies);
 
 }  // namespace warder

@@ -28,14 +28,22 @@ std::string ports_of(const Rule& rule) {
   });
 }
 
-std::string line_of(const Rule& rule) {
-  std::string out = rule.action == Action::allow ? "  allow  " : "  deny   ";
-  out += hosts_of(rule.hosts) + " : " + ports_of(rule) + " · ";
-  out += rule.methods.empty() ? "any method"
-                              : joined(rule.methods, [](const std::string& m) { return m; });
+std::string what_of(const Rule& rule) {
+  if (rule.action == Action::tcp) return "any bytes, not inspected";
+  if (rule.action == Action::tunnel) return "TLS end to end, not inspected";
+  std::string out = rule.methods.empty()
+                        ? "any method"
+                        : joined(rule.methods, [](const std::string& m) { return m; });
   out += " · ";
-  out += rule.paths.empty() ? "any path"
-                            : joined(rule.paths, [](const PathPattern& p) { return p.str(); });
+  return out + (rule.paths.empty() ? "any path" : joined(rule.paths, [](const PathPattern& p) {
+           return p.str();
+         }));
+}
+
+std::string line_of(const Rule& rule) {
+  std::string out = "  " + std::string(to_string(rule.action));
+  out.append(9 - out.size(), ' ');
+  out += hosts_of(rule.hosts) + " : " + ports_of(rule) + " · " + what_of(rule);
   if (rule.allow_private) out += " · private addresses too";
   return out + "   [" + rule.name + ", " + rule.where + "]\n";
 }
@@ -50,6 +58,11 @@ std::string line_of(const Grant& grant, const Config& config) {
   out += " at " + hosts_of(grant.hosts) + " in ";
   return out + joined(grant.at, [](const Place& place) { return place.str(); }) + "   [" +
          grant.where + "]\n";
+}
+
+std::string line_of(const CertificateGrant& grant) {
+  return "  grant  client certificate " + in_quotes(grant.certificate.string()) + " at " +
+         hosts_of(grant.hosts) + " in tls   [" + grant.where + "]\n";
 }
 
 std::string lines_of(const GatewayConfig& gateway) {
@@ -72,6 +85,7 @@ std::string summary(const Config& config) {
     out += "policy '" + policy.name + "':\n";
     for (const Rule& rule : policy.rules) out += line_of(rule);
     for (const Grant& grant : policy.grants) out += line_of(grant, config);
+    for (const CertificateGrant& grant : policy.certificates) out += line_of(grant);
     out += "  refuse everything else\n";
   }
   if (config.policies.empty()) out += "no policy: everything is refused\n";

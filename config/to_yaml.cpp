@@ -52,7 +52,7 @@ std::string text_of(const Rule& rule) {
     out += ", paths: " +
            list(rule.paths, [](const PathPattern& path) { return yaml_quoted(path.str()); });
   }
-  out += rule.action == Action::allow ? ", action: allow" : ", action: deny";
+  out += ", action: " + std::string(to_string(rule.action));
   if (rule.allow_private) out += ", allow_private: true";
   return out + "}\n";
 }
@@ -66,14 +66,21 @@ std::string text_of(const Grant& grant) {
   return out + "}\n";
 }
 
+std::string text_of(const CertificateGrant& grant) {
+  return "      - {client_certificate: {certificate: " + scalar(grant.certificate.string()) +
+         ", key: " + scalar(grant.key.string()) + "}, hosts: " + hosts_of(grant.hosts) + "}\n";
+}
+
 std::string text_of(const PolicyConfig& policy) {
   std::string out = "policies:\n  " + scalar(policy.name) + ":";
-  if (policy.rules.empty() && policy.grants.empty()) return out + " {rules: []}\n";
+  const bool has_grants = !policy.grants.empty() || !policy.certificates.empty();
+  if (policy.rules.empty() && !has_grants) return out + " {rules: []}\n";
   out += '\n';
   if (!policy.rules.empty()) out += "    rules:\n";
   for (const Rule& rule : policy.rules) out += text_of(rule);
-  if (!policy.grants.empty()) out += "    grants:\n";
+  if (has_grants) out += "    grants:\n";
   for (const Grant& grant : policy.grants) out += text_of(grant);
+  for (const CertificateGrant& grant : policy.certificates) out += text_of(grant);
   return out;
 }
 
@@ -90,6 +97,8 @@ std::string text_of(const UpstreamConfig& upstream) {
   for (const auto& [from, to] : upstream.connect_to) {
     out += "      " + yaml_quoted(from) + ": " + yaml_quoted(to) + '\n';
   }
+  if (!upstream.resolvers.empty())
+    out += "    resolvers: " + list(upstream.resolvers, yaml_quoted) + '\n';
   const auto time = [&](const char* key, std::chrono::milliseconds now,
                         std::chrono::milliseconds before) {
     if (now != before)
@@ -98,6 +107,11 @@ std::string text_of(const UpstreamConfig& upstream) {
   time("connect_timeout", upstream.connect_timeout, usual.connect_timeout);
   time("response_timeout", upstream.response_timeout, usual.response_timeout);
   time("idle_timeout", upstream.idle_timeout, usual.idle_timeout);
+  if (upstream.pool != usual.pool) {
+    out += "    pool: {idle: " + std::to_string(upstream.pool.idle.count()) +
+           "ms, per_authority: " + std::to_string(upstream.pool.per_authority) +
+           ", per_session: " + std::to_string(upstream.pool.per_session) + "}\n";
+  }
   return out.empty() ? out : "  upstream:\n" + out;
 }
 

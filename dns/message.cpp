@@ -16,6 +16,9 @@ constexpr std::uint16_t kOurUdpSize = 1232;      // what never fragments
 constexpr std::uint16_t kSmallestUdpSize = 512;  // RFC 6891 section 6.2.3: less means this
 constexpr std::size_t kLongestText = 200;        // a full name, an address and this stay under 512
 constexpr std::uint16_t kDnssecOk = 0x8000;
+constexpr std::uint16_t kCheckingDisabled = 0x0010;
+constexpr std::size_t kLongestReverse = 74;  // on the wire: 32 nibbles below ip6.arpa
+constexpr std::size_t kLongestPointer = 253;
 
 // Takes from the front; after the first shortage everything fails.
 class Reader {
@@ -121,8 +124,9 @@ bool read_additional(Reader& reader, Query& query) {
   if (!data) return false;
   if (*type != OPT) return true;
   const unsigned version = *extended & 0xffU;
-  if (!at_root || query.edns || version != 0 || !options_well_formed(*data)) return false;
+  if (!at_root || query.edns || (version == 0 && !options_well_formed(*data))) return false;
   query.edns = true;
+  query.edns_version = static_cast<std::uint8_t>(version);
   query.udp_size = std::max(*klass, kSmallestUdpSize);
   query.dnssec_ok = (*flags & kDnssecOk) != 0;
   return true;
@@ -156,7 +160,7 @@ std::string_view bounded_text(std::string_view text) {
 
 void put_opt(std::string& out, const Query& query, const Answer& answer) {
   std::string options;
-  if (answer.extended_error) {
+  if (answer.extended_error && answer.pointer.empty()) {
     const std::string_view text = bounded_text(answer.extended_text);
     put16(options, kExtendedError);
     put16(options, static_cast<unsigned>(2 + text.size()));
@@ -166,20 +170,47 @@ void put_opt(std::string& out, const Query& query, const Answer& answer) {
   out += '\0';
   put16(out, OPT);
   put16(out, kOurUdpSize);
-  put16(out, 0);  // extended rcode and version
+  put16(out, static_cast<unsigned>(answer.rcode) >> 4 << 8);  // extended rcode, version 0
   put16(out, query.dnssec_ok ? kDnssecOk : 0U);
   put16(out, static_cast<unsigned>(options.size()));
   out += options;
 }
 
-void put_address(std::string& out, const Answer& answer) {
+void put_record(std::string& out, Type type, std::uint32_t ttl, std::string_view data) {
   put16(out, 0xc000U | kHeaderSize);  // the question's name
-  put16(out, A);
+  put16(out, type);
   put16(out, kClassIn);
-  put16(out, answer.ttl >> 16);
-  put16(out, answer.ttl & 0xffff);
-  put16(out, static_cast<unsigned>(answer.address->size()));
-  for (const std::uint8_t byte : *answer.address) out += static_cast<char>(byte);
+  put16(out, ttl >> 16);
+  put16(out, ttl & 0xffff);
+  put16(out, static_cast<unsigned>(data.size()));
+  out += data;
+}
+
+// `name` is a host name: labels of 1 to 63 bytes, no dot at the end.
+std::string on_wire(std::string_view name) {
+  std::string out;
+  for (;;) {
+    const std::string_view label = name.substr(0, name.find('.'));
+    out += static_cast<char>(label.size());
+    out += label;
+    if (label.size() == name.size()) return out + '\0';
+    name.remove_prefix(label.size() + 1);
+  }
+}
+
+// The answer section: how many records.
+unsigned put_answers(std::string& out, const Query& query, const Answer& answer) {
+  if (query.wire_name.empty() || answer.rcode != Rcode::noerror) return 0;
+  if (answer.address) {
+    const auto* bytes = reinterpret_cast<const char*>(answer.address->data());
+    put_record(out, A, answer.ttl, {bytes, answer.address->size()});
+    return 1;
+  }
+  const bool fits =
+      query.wire_name.size() <= kLongestReverse && answer.pointer.size() <= kLongestPointer;
+  if (answer.pointer.empty() || !fits) return 0;
+  put_record(out, PTR, answer.ttl, on_wire(answer.pointer));
+  return 1;
 }
 
 }  // namespace
@@ -194,6 +225,7 @@ std::optional<Query> parse_query(std::string_view packet) {
   if ((flags & 0x8000) != 0) return std::nullopt;
   query.opcode = static_cast<std::uint8_t>(flags >> 11 & 15);
   query.recursion_desired = (flags & 0x0100) != 0;
+  query.checking_disabled = (flags & kCheckingDisabled) != 0;
   Query header_only = query;
   if (query.opcode != 0) return header_only;  // the sections of other operations mean other things
   if (!read_sections(reader, query)) return header_only;
@@ -202,13 +234,16 @@ std::optional<Query> parse_query(std::string_view packet) {
 
 std::string write_answer(const Query& query, const Answer& answer) {
   const bool has_question = !query.wire_name.empty();
-  const bool has_address = has_question && answer.rcode == Rcode::noerror && answer.address;
+  std::string answers;
+  const unsigned answer_count = put_answers(answers, query, answer);
   std::string out;
   put16(out, query.id);
   put16(out, 0x8080U | static_cast<unsigned>(query.opcode & 15U) << 11 |
-                 (query.recursion_desired ? 0x0100U : 0U) | static_cast<unsigned>(answer.rcode));
+                 (query.recursion_desired ? 0x0100U : 0U) |
+                 (query.checking_disabled ? kCheckingDisabled : 0U) |
+                 (static_cast<unsigned>(answer.rcode) & 15U));
   put16(out, has_question ? 1 : 0);
-  put16(out, has_address ? 1 : 0);
+  put16(out, answer_count);
   put16(out, 0);
   put16(out, query.edns ? 1 : 0);
   if (has_question) {
@@ -216,7 +251,7 @@ std::string write_answer(const Query& query, const Answer& answer) {
     put16(out, query.type);
     put16(out, query.klass);
   }
-  if (has_address) put_address(out, answer);
+  out += answers;
   if (query.edns) put_opt(out, query, answer);
   assert(out.size() <= kSmallestUdpSize);
   return out;

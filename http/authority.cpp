@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "http/chars.hpp"
+#include "http/idna.hpp"
 
 namespace warder {
 namespace {
@@ -26,6 +27,7 @@ class AuthorityCategory final : public boost::system::error_category {
       case AuthorityError::odd_ipv4: return "an IPv4 address that is not four decimal numbers";
       case AuthorityError::bad_ipv6: return "not an IPv6 address";
       case AuthorityError::bad_port: return "the port is not a number from 1 to 65535";
+      case AuthorityError::bad_idn: return "characters that no internationalized name has";
     }
     return "not an authority";
   }
@@ -34,6 +36,7 @@ class AuthorityCategory final : public boost::system::error_category {
 // '_' is no host name by RFC 952, but names with it are resolved and served every day.
 constexpr CharClass kNameChar =
     char_class([](int c) { return is_alnum(c) || c == '-' || c == '.' || c == '_'; });
+constexpr bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 constexpr CharClass kIpv6Char = char_class([](int c) {
   return hex_value(static_cast<char>(c)) >= 0 || c == ':' || c == '.' || c == '[' || c == ']' ||
          c == '%';
@@ -95,6 +98,27 @@ Result<> check_labels(std::string_view name) {
   }
 }
 
+// Lower case and without its last dot, all labels good. `text` is ASCII.
+Result<std::string> canonical_name(std::string_view text) {
+  if (!all_in(kNameChar, text)) return AuthorityError::bad_character;
+  if (text.ends_with('.')) text.remove_suffix(1);
+  if (text.empty()) return AuthorityError::empty;
+  if (text.size() > kMaxName) return AuthorityError::too_long;
+  std::string name(text);
+  std::transform(name.begin(), name.end(), name.begin(), to_lower);
+  if (const Result<> labels = check_labels(name); !labels) return labels.error();
+  return name;
+}
+
+// Nobody writes an address in letters beyond ASCII but to get one past a check: check_labels refuses its last number.
+Result<std::string> canonical_idn(std::string_view text) {
+  const auto fits = [](char c) { return !is_ascii(c) || is_in(kNameChar, c); };
+  if (!std::all_of(text.begin(), text.end(), fits)) return AuthorityError::bad_character;
+  const Result<std::string> ascii = to_a_labels(text);
+  if (!ascii) return ascii.error();
+  return canonical_name(*ascii);
+}
+
 Result<std::uint16_t> parse_port(std::string_view text) {
   std::uint16_t port = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
@@ -119,16 +143,11 @@ Result<HostName> HostName::parse(std::string_view text) {
     return HostName(Kind::ipv6, std::move(*address));
   }
   if (text.front() == '[') return AuthorityError::bad_ipv6;
-  if (!all_in(kNameChar, text)) return AuthorityError::bad_character;
-  if (is_dotted_ipv4(text)) return HostName(Kind::ipv4, std::string(text));
-  if (text.back() == '.') text.remove_suffix(1);
-  if (text.empty()) return AuthorityError::empty;
-  if (text.size() > kMaxName) return AuthorityError::too_long;
-
-  std::string name(text);
-  std::transform(name.begin(), name.end(), name.begin(), to_lower);
-  if (const Result<> labels = check_labels(name); !labels) return labels.error();
-  return HostName(Kind::name, std::move(name));
+  const bool ascii = std::all_of(text.begin(), text.end(), is_ascii);
+  if (ascii && is_dotted_ipv4(text)) return HostName(Kind::ipv4, std::string(text));
+  Result<std::string> name = ascii ? canonical_name(text) : canonical_idn(text);
+  if (!name) return name.error();
+  return HostName(Kind::name, std::move(*name));
 }
 
 std::string HostName::uri_host() const { return kind_ == Kind::ipv6 ? '[' + text_ + ']' : text_; }

@@ -13,13 +13,14 @@ namespace warder {
 
 enum class AuthorityError : int {
   empty = 1,
-  bad_character,  // control, space, NUL, '%', '@', '/', '\\', '*', any byte that is not
-                  // ASCII: IDN names come as A-labels (xn--)
+  bad_character,  // control, space, NUL, '%', '@', '/', '\\', '*', what is not UTF-8; also after
+                  // full-width forms have become ASCII
   bad_label,      // empty, over 63 bytes, leading or trailing hyphen
   too_long,       // over 253 bytes
   odd_ipv4,       // 127.1, 0x7f.0.0.1, 2130706433, 0177.0.0.1: a name to some, an address to others
   bad_ipv6,       // not RFC 4291 text, or with a zone
   bad_port,
+  bad_idn,  // letters beyond ASCII that IDNA does not allow, or not there
 };
 error_code make_error_code(AuthorityError error);
 
@@ -31,6 +32,8 @@ class HostName {
 
   // `text` has no port. IPv6 with or without brackets. One trailing dot is taken off.
   // A name whose last label is all digits or 0x… is refused: it is an IPv4 spelling to getaddrinfo.
+  // UTF-8 becomes A-labels (UTS #46), and never an address: "１２７.0.0.1" is refused. A-labels are
+  // kept as they are and never decoded, so that each host has one text whoever wrote it.
   static Result<HostName> parse(std::string_view text);
 
   Kind kind() const { return kind_; }

@@ -1,5 +1,7 @@
 #include "http/framing.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -11,6 +13,10 @@ namespace {
 
 // Other parsers count in signed 64-bit numbers.
 constexpr auto kMaxLength = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+
+constexpr auto kNotInTrailers = std::to_array<std::string_view>(
+    {"Authorization", "Connection", "Content-Length", "Cookie", "Expect", "Host", "Keep-Alive",
+     "Proxy-Authorization", "Proxy-Connection", "TE", "Transfer-Encoding", "Upgrade"});
 
 // Digits only: no sign, no list, no white space.
 std::optional<std::uint64_t> parse_length(std::string_view text) {
@@ -86,6 +92,11 @@ bool keeps_alive(const ResponseHead& head, std::string_view method, const Framin
   const bool never_has_body = head.status == 204 || head.status / 100 == 1;
   if (never_has_body && announces) return false;
   return says_keep_alive(head.fields, head.minor);
+}
+
+bool may_be_trailer(std::string_view name) {
+  return std::none_of(kNotInTrailers.begin(), kNotInTrailers.end(),
+                      [&](std::string_view barred) { return same_name(name, barred); });
 }
 
 }  // namespace warder

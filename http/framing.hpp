@@ -15,4 +15,8 @@ H1Error frame_response(const ResponseHead& head, std::string_view method, Framin
 bool keeps_alive(const RequestHead& head);
 bool keeps_alive(const ResponseHead& head, std::string_view method, const Framing& framing);
 
+// Fields that frame, route, authenticate or belong to the connection: a recipient that merges
+// trailers into the head would act on them after they were judged (RFC 9110 section 6.5.1).
+bool may_be_trailer(std::string_view name);
+
 }  // namespace warder

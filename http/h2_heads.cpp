@@ -4,6 +4,8 @@
 #include <array>
 
 #include "http/chars.hpp"
+#include "http/framing.hpp"
+#include "http/head_reader.hpp"
 
 namespace warder {
 namespace {
@@ -14,9 +16,6 @@ constexpr std::size_t kFieldOverhead = 4;
 // They describe an HTTP/1.1 connection or its framing, and have no place in HTTP/2.
 constexpr std::array kConnectionFields = std::to_array<std::string_view>(
     {"connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"});
-// In trailers they would change framing or routing after the fact.
-constexpr std::array kNotInTrailers =
-    std::to_array<std::string_view>({"content-length", "host", "te"});
 
 template <std::size_t N>
 bool is_one_of(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -85,7 +84,7 @@ bool H2HeadReader::take_host() {
 }
 
 std::optional<H2HeadReader::Request> H2HeadReader::request() {
-  if (malformed_ || method_.empty() || !all_in(kTokenChar, method_)) return std::nullopt;
+  if (malformed_ || !is_method(method_)) return std::nullopt;
   const bool is_connect = method_ == "CONNECT";
   if (is_connect && (authority_.empty() || !scheme_.empty() || !path_.empty())) return std::nullopt;
   if (!take_host()) return std::nullopt;
@@ -116,7 +115,7 @@ std::optional<ResponseHead> H2HeadReader::response() {
 }
 
 std::optional<HeaderList> H2HeadReader::trailers() {
-  for (const HeaderField& field : fields_) malformed_ |= is_one_of(kNotInTrailers, field.name);
+  for (const HeaderField& field : fields_) malformed_ |= !may_be_trailer(field.name);
   if (malformed_) return std::nullopt;
   return std::move(fields_);
 }
@@ -147,7 +146,7 @@ bool H2Fields::response(const ResponseHead& head) {
 
 bool H2Fields::trailers(const HeaderList& fields) {
   for (const HeaderField& field : fields) {
-    if (is_one_of(kNotInTrailers, lower(field.name))) return false;
+    if (!may_be_trailer(field.name)) return false;
   }
   return add_fields(fields);
 }

@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "http/chars.hpp"
+#include "http/framing.hpp"
+#include "http/target.hpp"
 
 namespace warder {
 namespace {
@@ -99,16 +101,15 @@ std::optional<int> minor_version(std::string_view text) {
   return text.back() - '0';
 }
 
-// Methods are case-sensitive; "get" is GET to some servers and unknown to others.
+std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\r')); }
+
+}  // namespace
+
 bool is_method(std::string_view text) {
   constexpr CharClass kMethodChar = char_class(
       [](int c) { return kTokenChar[static_cast<unsigned>(c)] && (c < 'a' || c > 'z'); });
   return !text.empty() && text.size() <= kMaxMethod && all_in(kMethodChar, text);
 }
-
-std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\r')); }
-
-}  // namespace
 
 H1Error read_request_head(std::string_view text, const HeadLimits& limits, RequestHead& head) {
   const std::string_view line = first_line(text);
@@ -120,19 +121,23 @@ H1Error read_request_head(std::string_view text, const HeadLimits& limits, Reque
   const std::optional<int> minor = minor_version(line.substr(last_space + 1));
   if (!minor || !is_method(method)) return H1Error::malformed;
   if (target.size() > limits.target) return H1Error::uri_too_long;
-  if (target.empty() || !all_in(kVisible, target)) return H1Error::malformed;
+  if (target.empty()) return H1Error::malformed;
+  const bool is_ascii = all_in(kVisible, target);
+  if (!is_ascii && !has_target_chars(method, target)) return H1Error::malformed;
 
   // llhttp knows a fixed list of methods, but any token is one (Vault's LIST, QUERY): the name is
-  // ours, llhttp only needs to know whether the target is in authority form.
+  // ours, llhttp only needs to know whether the target is in authority form. It has no host beyond
+  // ASCII either: that target is ours too.
   Run run(HTTP_REQUEST);
   const std::string_view stand_in = method == "CONNECT" ? "CONNECT" : "POST";
-  const H1Error error = run.read(stand_in, text.substr(space));
+  const H1Error error = is_ascii ? run.read(stand_in, text.substr(space))
+                                 : run.read("POST /", text.substr(last_space));
   if (error != H1Error::none) return error;
-  if (run.found().target != target) return H1Error::malformed;
+  if (is_ascii && run.found().target != target) return H1Error::malformed;
   // Two of them are two destinations. A missing one is the caller's matter: the target may name it.
   if (run.found().fields.count("Host") > 1) return H1Error::malformed;
   head.method = method;
-  head.target = std::move(run.found().target);
+  head.target = target;
   head.minor = *minor;
   head.fields = std::move(run.found().fields);
   return H1Error::none;
@@ -164,9 +169,8 @@ H1Error read_trailers(std::string_view text, HeaderList& trailers) {
   Run run(HTTP_REQUEST);
   const H1Error error = run.read("POST / HTTP/1.1\r\n", text);
   if (error != H1Error::none) return error;
-  const HeaderList& fields = run.found().fields;
-  for (const std::string_view name : {"Content-Length", "Transfer-Encoding", "Host"}) {
-    if (fields.has(name)) return H1Error::bad_framing;
+  for (const HeaderField& field : run.found().fields) {
+    if (!may_be_trailer(field.name)) return H1Error::bad_framing;
   }
   trailers = std::move(run.found().fields);
   return H1Error::none;

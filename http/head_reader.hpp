@@ -8,10 +8,13 @@
 
 namespace warder {
 
+// Methods are case-sensitive; "get" is GET to some servers and unknown to others. For every version.
+bool is_method(std::string_view text);
+
 // `text` goes up to and with the empty line.
 H1Error read_request_head(std::string_view text, const HeadLimits& limits, RequestHead& head);
 H1Error read_response_head(std::string_view text, ResponseHead& head);
-// Trailers that would change framing or routing are refused.
+// Refused where a field may not be a trailer (framing.hpp).
 H1Error read_trailers(std::string_view text, HeaderList& trailers);
 
 }  // namespace warder

@@ -10,6 +10,15 @@ namespace {
 constexpr CharClass kTargetChar =
     char_class([](int c) { return c > ' ' && c < 0x7f && c != '#' && c != '\\'; });
 
+// All of an authority form, the authority of an absolute form; empty in the others.
+std::string_view host_part(std::string_view method, std::string_view target) {
+  if (method == "CONNECT") return target;
+  const std::size_t scheme = target.find("://");
+  if (target.starts_with('/') || scheme == std::string_view::npos) return {};
+  const std::string_view rest = target.substr(scheme + 3);
+  return rest.substr(0, rest.find_first_of("/?"));
+}
+
 void split_path(Target& target, std::string_view text) {
   const std::size_t mark = text.find('?');
   target.path = text.substr(0, mark);
@@ -85,8 +94,21 @@ bool has_dot_segment(std::string_view path) {
 
 }  // namespace
 
+bool has_target_chars(std::string_view method, std::string_view target) {
+  if (all_in(kTargetChar, target)) return true;
+  const std::string_view host = host_part(method, target);
+  if (host.empty()) return false;
+  const auto begin = static_cast<std::size_t>(host.data() - target.data());
+  const auto fits = [](char c) {
+    return is_in(kTargetChar, c) || static_cast<unsigned char>(c) >= 0x80;
+  };
+  return all_in(kTargetChar, target.substr(0, begin)) &&
+         std::all_of(host.begin(), host.end(), fits) &&
+         all_in(kTargetChar, target.substr(begin + host.size()));
+}
+
 std::optional<Target> parse_target(std::string_view method, std::string_view target) {
-  if (target.empty() || !all_in(kTargetChar, target)) return std::nullopt;
+  if (target.empty() || !has_target_chars(method, target)) return std::nullopt;
   if (method == "CONNECT") return parse_authority_form(target);
   if (target == "*") {
     if (method != "OPTIONS") return std::nullopt;

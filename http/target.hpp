@@ -20,8 +20,12 @@ struct Target {
   bool has_query = false;
 };
 
-// nullopt: malformed. Refuses fragments, userinfo, white space, control and non-ASCII bytes and
-// backslashes.
+// Characters that a target may have: visible ASCII without '#' and '\\', and where a host stands (authority and
+// absolute form) also bytes beyond ASCII, of which HostName makes A-labels.
+bool has_target_chars(std::string_view method, std::string_view target);
+
+// nullopt: malformed. Refuses fragments, userinfo, white space, control bytes, backslashes, and
+// non-ASCII bytes but in a host.
 std::optional<Target> parse_target(std::string_view method, std::string_view target);
 
 // Paths that servers and matchers read in two ways: a dot segment (also %2e, also

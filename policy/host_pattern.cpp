@@ -17,7 +17,6 @@ struct Pasted {
 };
 
 bool is_blank(char c) { return static_cast<unsigned char>(c) <= ' ' || c == 0x7f; }
-bool is_not_ascii(char c) { return static_cast<unsigned char>(c) >= 0x80; }
 
 std::string_view without_spaces(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
@@ -107,9 +106,6 @@ std::optional<std::string> shape_fault(std::string_view text) {
   if (std::any_of(text.begin(), text.end(), is_blank)) {
     return with_correction(text, entry + " has a space or control character in it");
   }
-  if (std::any_of(text.begin(), text.end(), is_not_ascii)) {
-    return entry + " is not ASCII: write the name's A-label form, which begins with \"xn--\"";
-  }
   if (text.find("://") != std::string_view::npos) {
     return with_correction(text, entry + " has a scheme, which a host does not have");
   }
@@ -141,6 +137,10 @@ std::string label_fault(std::string_view text, error_code error) {
     std::string name(text);
     while (name.find("..") != std::string::npos) name.erase(name.find(".."), 1);
     return entry + " has an empty label: write \"" + name + '"';
+  }
+  if (error == AuthorityError::bad_idn) {
+    return entry + " is no host name (" + error.message() +
+           "): write the name's A-label form, which begins with \"xn--\"";
   }
   return entry + " is no host name (" + error.message() +
          "): write a name such as \"api.example.com\"";

@@ -13,6 +13,10 @@ bool names_host(const Rule& rule, const HostName& host) {
                      [&](const HostPattern& pattern) { return pattern.matches(host); });
 }
 
+bool lists_port(const Rule& rule, std::uint16_t port) {
+  return std::find(rule.ports.begin(), rule.ports.end(), port) != rule.ports.end();
+}
+
 // 80 is clear text and 443 is TLS wherever they are listed; any other listed port is sniffed, so it
 // is either. Raw TCP is never what an allow rule means.
 bool allows_port(const Rule& rule, const Authority& authority) {
@@ -20,13 +24,12 @@ bool allows_port(const Rule& rule, const Authority& authority) {
   if (authority.port == 80 && authority.scheme != Scheme::http) return false;
   if (authority.port == 443 && authority.scheme != Scheme::https) return false;
   if (rule.ports.empty()) return authority.port == 80 || authority.port == 443;
-  return std::find(rule.ports.begin(), rule.ports.end(), authority.port) != rule.ports.end();
+  return lists_port(rule, authority.port);
 }
 
 // A deny without ports means the host, whatever the port: the narrow reading would leave 8443 open.
 bool denies_port(const Rule& rule, std::uint16_t port) {
-  return rule.ports.empty() ||
-         std::find(rule.ports.begin(), rule.ports.end(), port) != rule.ports.end();
+  return rule.ports.empty() || lists_port(rule, port);
 }
 
 bool same_letters(std::string_view a, std::string_view b) {
@@ -80,12 +83,28 @@ bool denies(const Rule& rule, const Authority& authority, std::string_view metho
          denies_path(rule, path);
 }
 
+Handling handling_of(Action action) {
+  switch (action) {
+    case Action::tunnel: return Handling::tunnel;
+    case Action::tcp: return Handling::raw;
+    case Action::allow:
+    case Action::deny: return Handling::inspect;
+  }
+  return Handling::inspect;
+}
+
 Verdict allowed_by(const Rule& rule) {
-  return {Decision::allow, Reason::none, rule.name, rule.where, "", rule.allow_private};
+  return {Decision::allow,         Reason::none, rule.name, rule.where, "", rule.allow_private,
+          handling_of(rule.action)};
 }
 
 Verdict denied_by(const Rule& rule, Reason reason) {
-  return {Decision::deny, reason, rule.name, rule.where, suggest_narrower(rule), false};
+  Verdict verdict;
+  verdict.reason = reason;
+  verdict.rule = rule.name;
+  verdict.where = rule.where;
+  verdict.suggestion = suggest_narrower(rule);
+  return verdict;
 }
 
 Reason what_it_names(const Rule& rule) {
@@ -95,7 +114,37 @@ Reason what_it_names(const Rule& rule) {
 }
 
 Verdict refused(Reason reason, std::string suggestion) {
-  return {Decision::deny, reason, "", "", std::move(suggestion), false};
+  Verdict verdict;
+  verdict.reason = reason;
+  verdict.suggestion = std::move(suggestion);
+  return verdict;
+}
+
+// The first `tcp` or `tunnel` rule for it.
+const Rule* raw_rule(const std::vector<Rule>& rules, const HostName& host, std::uint16_t port) {
+  for (const Rule& rule : rules) {
+    if (is_raw(rule.action) && lists_port(rule, port) && names_host(rule, host)) return &rule;
+  }
+  return nullptr;
+}
+
+// As HTTP, whatever the scheme: then a rule of another kind would contradict.
+bool allows_http(const std::vector<Rule>& rules, const Authority& authority) {
+  const auto allows = [&](const Rule& rule) {
+    const bool usual = authority.port == 80 || authority.port == 443;
+    return rule.action == Action::allow && names_host(rule, authority.host) &&
+           (rule.ports.empty() ? usual : lists_port(rule, authority.port));
+  };
+  return std::any_of(rules.begin(), rules.end(), allows);
+}
+
+Verdict authorize_tcp(const std::vector<Rule>& rules, const Authority& authority) {
+  if (const Rule* rule = raw_rule(rules, authority.host, authority.port)) return allowed_by(*rule);
+  const bool named = std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
+    return rule.action != Action::deny && names_host(rule, authority.host);
+  });
+  return refused(named ? Reason::port_not_allowed : Reason::host_not_allowed,
+                 allows_http(rules, authority) ? "" : suggest_host(authority));
 }
 
 // What the allow rules came nearest to.
@@ -121,13 +170,22 @@ Verdict Policy::authorize_connection(const Authority& authority) const {
   for (const Rule& rule : rules_) {
     if (denies_connection(rule, authority)) return denied_by(rule, Reason::host_not_allowed);
   }
+  if (authority.scheme == Scheme::tcp) return authorize_tcp(rules_, authority);
+  if (raw_rule(rules_, authority.host, authority.port) != nullptr) {
+    return refused(Reason::port_not_allowed, "");
+  }
   Near near;
   for (const Rule& rule : rules_) {
-    if (rule.action != Action::allow || !names_host(rule, authority.host)) continue;
-    if (allows_port(rule, authority)) return allowed_by(rule);
+    if (rule.action == Action::deny || !names_host(rule, authority.host)) continue;
     near.host = true;
+    if (rule.action == Action::allow && allows_port(rule, authority)) return allowed_by(rule);
   }
   return refused(near.reason(), suggest_host(authority));
+}
+
+std::optional<Verdict> Policy::authorize_raw(const HostName& host, std::uint16_t port) const {
+  if (raw_rule(rules_, host, port) == nullptr) return std::nullopt;
+  return authorize_connection({Scheme::tcp, host, port});
 }
 
 Verdict Policy::authorize(const Authority& authority, std::string_view method,
@@ -135,11 +193,14 @@ Verdict Policy::authorize(const Authority& authority, std::string_view method,
   for (const Rule& rule : rules_) {
     if (denies(rule, authority, method, path)) return denied_by(rule, what_it_names(rule));
   }
+  if (raw_rule(rules_, authority.host, authority.port) != nullptr) {
+    return refused(Reason::port_not_allowed, "");
+  }
   Near near;
   for (const Rule& rule : rules_) {
-    if (rule.action != Action::allow || !names_host(rule, authority.host)) continue;
+    if (rule.action == Action::deny || !names_host(rule, authority.host)) continue;
     near.host = true;
-    if (!allows_port(rule, authority)) continue;
+    if (rule.action != Action::allow || !allows_port(rule, authority)) continue;
     near.port = true;
     const bool method_fits = allows_method(rule, method);
     const bool path_fits = allows_path(rule, path);
@@ -160,11 +221,12 @@ Verdict Policy::authorize_name(const HostName& name) const {
   };
   Verdict denied;
   for (const Rule& rule : rules_) {
-    if (rule.action != Action::allow || !names_host(rule, name)) continue;
+    if (rule.action == Action::deny || !names_host(rule, name)) continue;
     std::vector<std::uint16_t> ports = rule.ports;
     if (ports.empty()) ports = {443, 80};
     for (const std::uint16_t port : ports) {
-      Verdict verdict = connection(port == 80 ? Scheme::http : Scheme::https, port);
+      const Scheme inspected = port == 80 ? Scheme::http : Scheme::https;
+      Verdict verdict = connection(is_raw(rule.action) ? Scheme::tcp : inspected, port);
       if (verdict.allows()) return verdict;
       denied = std::move(verdict);
     }

@@ -2,6 +2,8 @@
 // Precedence: any matching deny wins; otherwise the first match; otherwise refused.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,9 +23,14 @@ class Policy {
   const std::vector<Rule>& rules() const { return rules_; }
 
   // Before anything is resolved or dialled: could any request on this connection be allowed? A
-  // refusal says host_not_allowed or port_not_allowed. Clear text on 443, TLS on 80 and raw TCP
-  // never are.
+  // refusal says host_not_allowed or port_not_allowed. Clear text on 443 and TLS on 80 never are.
+  // Scheme::tcp is what only a `tcp` or `tunnel` rule allows (the verdict's handling says which),
+  // and what such a rule has is never allowed as HTTP.
   Verdict authorize_connection(const Authority& authority) const;
+
+  // For a way in, before a byte is read: the verdict on host:port as tcp where a `tcp` or `tunnel`
+  // rule lists it (a deny refuses it still). nullopt: none does, so what the client sends tells.
+  std::optional<Verdict> authorize_raw(const HostName& host, std::uint16_t port) const;
 
   // Before any request byte leaves. `path` as sent and not ambiguous (http/target.hpp). TRACE and
   // CONNECT are always refused. Dial with this verdict's allow_private, not with the connection's:

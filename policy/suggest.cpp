@@ -50,12 +50,20 @@ std::string yaml_host(const HostName& host) {
   return host.kind() == HostName::Kind::ipv6 ? yaml_quoted(host.str()) : host.str();
 }
 
+// TCP 53 is answered as DNS, whatever a rule says.
+std::string suggest_tcp(const Authority& authority) {
+  if (authority.port == kDnsPort) return "";
+  return "add {hosts: [" + yaml_host(authority.host) + "], ports: [" +
+         std::to_string(authority.port) + "], action: tcp}";
+}
+
 }  // namespace
 
 std::string suggest_host(const Authority& authority) {
   const bool wrong_scheme = (authority.port == 80 && authority.scheme != Scheme::http) ||
                             (authority.port == 443 && authority.scheme != Scheme::https);
-  if (wrong_scheme || authority.scheme == Scheme::tcp) return "";
+  if (authority.scheme == Scheme::tcp) return suggest_tcp(authority);
+  if (wrong_scheme) return "";
   return "--allow " +
          (is_usual_port(authority) ? authority.host.uri_host() : authority.host_port());
 }

@@ -10,7 +10,8 @@
 
 namespace warder {
 
-// `--allow evil.test`; empty where no rule can allow it (TLS on 80, clear text on 443, raw TCP).
+// `--allow evil.test`; for raw TCP `add {hosts: [db.test], ports: [5432], action: tcp}`; empty where
+// no rule can allow it (TLS on 80, clear text on 443, TCP 53).
 std::string suggest_host(const Authority& authority);
 // `add {hosts: [api.test], methods: [DELETE], paths: ["/admin"], action: allow}`
 std::string suggest_request(const Authority& authority, std::string_view method,

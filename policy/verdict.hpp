@@ -2,6 +2,7 @@
 // the test.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/reason.hpp"
@@ -10,6 +11,13 @@ namespace warder {
 
 enum class Decision : std::uint8_t { deny, allow };
 
+// What becomes of the bytes of an allowed connection.
+enum class Handling : std::uint8_t {
+  inspect,  // HTTP: TLS is ended here, every request is decided
+  tunnel,   // passed on when they begin with a ClientHello for the authority's host
+  raw,      // passed on, whatever they are
+};
+
 struct Verdict {
   Decision decision = Decision::deny;
   Reason reason = Reason::host_not_allowed;
@@ -17,6 +25,7 @@ struct Verdict {
   std::string where;       // its file:line
   std::string suggestion;  // the smallest change that would allow it, one line; empty when allowed
   bool allow_private = false;
+  Handling handling = Handling::inspect;
 
   bool allows() const { return decision == Decision::allow; }
   bool operator==(const Verdict&) const = default;

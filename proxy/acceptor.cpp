@@ -21,13 +21,16 @@ tcp::acceptor acceptor_of(Worker& worker, Fd socket) {
 class Listener final : public Swept {
  public:
   // Enlisted when it is whole: a worker that is stopping closes it at once.
-  Listener(Worker& worker, Fd socket)
+  Listener(Worker& worker, Fd socket, const Session& session)
       : worker_(worker),
+        session_(session),
         acceptor_(acceptor_of(worker, std::move(socket))),
         place_(worker.enlist(*this)) {}
   ~Listener() override { worker_.delist(place_); }
   Listener(const Listener&) = delete;
-  void on_sweep(SteadyTime) override {}
+  void on_sweep(SteadyTime) override {
+    if (session_.life != Life::open) close();
+  }
   void close() override {
     error_code ignored;
     acceptor_.close(ignored);
@@ -36,6 +39,7 @@ class Listener final : public Swept {
 
  private:
   Worker& worker_;
+  const Session& session_;
   tcp::acceptor acceptor_;
   Worker::Place place_;
 };
@@ -49,7 +53,7 @@ Task<> breathe(Worker& worker) {
 
 Task<> accept_on(Worker& home, Fd socket, std::vector<std::unique_ptr<Worker>>& workers,
                  std::shared_ptr<Session> session, std::uint64_t limit, Serve serve) {
-  Listener listener(home, std::move(socket));
+  Listener listener(home, std::move(socket), *session);
   for (std::size_t next = 0;; ++next) {
     while (session->connections >= limit && listener.acceptor().is_open()) co_await breathe(home);
     Worker& worker = *workers[next % workers.size()];

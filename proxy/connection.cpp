@@ -25,6 +25,7 @@ Task<HeadOutcome> read_head(Connection& connection) {
   connection.stream.end_reads_at(std::chrono::steady_clock::now() + limits.keep_alive);
   bool started = false;
   for (;;) {
+    connection.is_idle = !started && connection.input.empty();
     std::string_view in = connection.input.view();
     const H1Event event = connection.parser.next(in);
     connection.input.keep(in);
@@ -35,35 +36,34 @@ Task<HeadOutcome> read_head(Connection& connection) {
       connection.stream.end_reads_at(std::chrono::steady_clock::now() + limits.request_head);
     }
     auto filled = co_await connection.input.fill(connection.stream);
+    connection.is_idle = false;
     if (filled) continue;
     if (!started) co_return HeadOutcome::gone;
     co_return filled.error() == IoError::timed_out ? HeadOutcome::late : HeadOutcome::gone;
   }
 }
 
+// What cannot be read is recorded and answered all the same.
+Task<> refuse_head(Connection& connection, HeadOutcome outcome) {
+  if (outcome == HeadOutcome::gone) {
+    connection.stream.shutdown_write();
+    co_return;
+  }
+  H1Client client(connection);
+  const Reason why =
+      outcome == HeadOutcome::late ? Reason::client_timeout : reason_of(connection.parser.error());
+  connection.stream.limit_writes(connection.gateway.limits.linger);
+  co_await refuse_unread(connection, client, why);
+  co_await linger(connection.stream, connection.gateway.limits);
+}
+
 // One request after another.
 Task<> serve_h1(Connection& connection) {
   for (;;) {
-    const HeadOutcome outcome = co_await read_head(connection);
+    auto request = co_await next_request(connection);
+    if (!request) co_return;
     H1Client client(connection);
-    if (outcome == HeadOutcome::gone) {
-      connection.stream.shutdown_write();
-      co_return;
-    }
-    if (outcome != HeadOutcome::ready) {
-      const Reason why = outcome == HeadOutcome::late ? Reason::client_timeout
-                                                      : reason_of(connection.parser.error());
-      connection.stream.limit_writes(connection.gateway.limits.linger);
-      co_await refuse_unread(connection, client, why);
-      co_await linger(connection.stream, connection.gateway.limits);
-      co_return;
-    }
-    RequestHead& head = connection.parser.request();
-    const bool old = head.minor == 0;
-    IncomingRequest request{std::move(head), connection.parser.framing(),
-                            old ? HttpVersion::http10 : HttpVersion::http11,
-                            connection.parser.keep_alive() && !old};
-    const After after = co_await handle(connection, client, std::move(request));
+    const After after = co_await handle(connection, client, std::move(*request));
     if (after == After::next_request) continue;
     if (after == After::linger) co_await linger(connection.stream, connection.gateway.limits);
     co_return;
@@ -71,6 +71,31 @@ Task<> serve_h1(Connection& connection) {
 }
 
 }  // namespace
+
+void Connection::on_sweep(SteadyTime) {
+  const Life life = session->life;
+  if (life == Life::open) return;
+  if (life == Life::ended || (is_idle && !say_goodbye)) {
+    stream.close();
+  } else if (say_goodbye) {
+    say_goodbye();
+  }
+}
+
+Task<std::optional<IncomingRequest>> next_request(Connection& connection) {
+  const HeadOutcome outcome = co_await read_head(connection);
+  if (outcome != HeadOutcome::ready) {
+    co_await refuse_head(connection, outcome);
+    co_return std::nullopt;
+  }
+  RequestHead& head = connection.parser.request();
+  const bool old = head.minor == 0;
+  const bool leaves = connection.session->life != Life::open;
+  IncomingRequest request{std::move(head), connection.parser.framing(),
+                          old ? HttpVersion::http10 : HttpVersion::http11,
+                          connection.parser.keep_alive() && !old && !leaves};
+  co_return std::move(request);
+}
 
 Task<> serve_requests(Connection& connection) {
   if (connection.version == HttpVersion::http2)

@@ -1,6 +1,7 @@
 // One client connection at the gateway, from accept to close.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "http/h1_parser.hpp"
@@ -9,23 +10,31 @@
 #include "proxy/judge.hpp"
 #include "proxy/legs.hpp"
 #include "proxy/origins.hpp"
+#include "proxy/refusal.hpp"
 #include "proxy/session.hpp"
 #include "proxy/stream.hpp"
 
 namespace warder {
 
-struct Connection {
+struct Connection final : Swept {
   Connection(Worker& on, Gateway& of, std::shared_ptr<Session> in, tcp::socket socket)
       : worker(on),
         gateway(of),
         session(std::move(in)),
         stream(on, std::move(socket)),
         parser(H1Parser::Role::request, of.limits.head),
-        origins(on, of) {
+        origins(on, of, session),
+        place(on.enlist(*this)) {
     ++session->connections;
   }
-  ~Connection() { --session->connections; }
+  ~Connection() override {
+    worker.delist(place);
+    --session->connections;
+  }
   Connection(const Connection&) = delete;
+  // Leaves when its session has ended, or drains and no request is under way.
+  void on_sweep(SteadyTime) override;
+  void close() override { stream.close(); }
 
   Worker& worker;
   Gateway& gateway;
@@ -36,7 +45,10 @@ struct Connection {
   Arrival arrival;
   std::string ingress = "transparent";
   HttpVersion version = HttpVersion::http11;  // by ALPN
-  Origins origins;  // connections to origins that this client's requests share
+  Origins origins;                            // connections to origins, which its session shares
+  bool is_idle = false;                       // between two requests of HTTP/1.x
+  std::function<void()> say_goodbye;  // HTTP/2: opens no more streams; may be said more than once
+  Worker::Place place;                // last: it may be closed at once
 };
 
 // A request's head, off the wire.
@@ -53,11 +65,18 @@ enum class After : std::uint8_t { next_request, linger, close };
 // Reads requests and answers each, until the connection ends.
 Task<> serve_requests(Connection& connection);
 
+// HTTP/1.x: the next head. nullopt: there is none, which was answered and recorded where it could be; close.
+Task<std::optional<IncomingRequest>> next_request(Connection& connection);
+
 // One request: judged, recorded, swapped, sent, and its answer masked and relayed. (handle.cpp)
 Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest request);
 
 // A request whose head cannot be read is recorded and answered all the same. (handle.cpp)
 Task<> refuse_unread(Connection& connection, ClientLeg& client, Reason reason);
+
+// The refusal as an answer in the client's own version of HTTP. False: the client is gone. (handle.cpp)
+Task<bool> answer_refusal(ClientLeg& client, const Refusal& refusal, const RequestHead& request,
+                          HttpVersion version, Persist persist);
 
 // Records a connection that was refused before any request: an intent with decision deny.
 Task<bool> record_refused_connection(Connection& connection, std::string protocol,

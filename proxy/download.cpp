@@ -7,9 +7,6 @@
 namespace warder {
 namespace {
 
-// The end of a word that waits for more (secrets/mask.hpp) leaves after this all the same, within a sweep of the worker:
-// what awaits an answer to it would wait for ever.
-constexpr std::chrono::milliseconds kWordWait{50};
 constexpr int kMostInterim = 1'000;  // each of them begins the wait for the response anew
 
 Refusal plain(Reason reason, std::string detail = {}) {
@@ -52,28 +49,12 @@ std::optional<Refusal> unmaskable(const Exchange& exchange, const ResponseHead& 
                "the origin sent a content coding although identity was asked for");
 }
 
-void note_masked(Exchange& exchange, const Masker& masker) {
-  const auto& names = exchange.session.secrets->mask_set().names();
-  auto& masked = exchange.receipt.masked;
-  for (const Masker::Count& count : masker.counts()) {
-    const std::string& name = names[count.secret];
-    const auto known =
-        std::find_if(masked.begin(), masked.end(), [&](const audit::SecretMasked& entry) {
-          return entry.place == "body" && entry.name == name && entry.encoding == count.encoding;
-        });
-    if (known != masked.end())
-      known->count += count.count;
-    else
-      masked.push_back({name, "body", std::string(count.encoding), count.count});
-  }
-}
-
-// One body's mask. An origin that is granted a secret knows it; to any other one, what is held must tell nothing.
+// One body's mask.
 class BodyMask {
  public:
   BodyMask(Exchange& exchange, bool coded) : exchange_(exchange) {
     // A coded body that got this far comes from a host without a grant.
-    if (!set().empty() && !coded) masker_.emplace(set(), holding());
+    if (!set().empty() && !coded) masker_.emplace(set(), holding_for(exchange_));
   }
 
   std::string_view feed(std::string_view piece) {
@@ -83,25 +64,21 @@ class BodyMask {
     if (!masker_) return {};
     const std::string_view last =
         masker_->finish(rest_);  // what was held back can no longer become a match
-    note_masked(exchange_, *masker_);
+    note_masked(exchange_, masker_->counts(), "body");
     return last;
   }
   bool holds_a_word() const {
-    return masker_ && holding() == Masker::Holding::words && masker_->held() > 0;
+    return masker_ && holding_for(exchange_) == Masker::Holding::words && masker_->held() > 0;
   }
   // Lets the word go; what comes behind it begins anew.
   std::string_view release() {
     const std::string_view word = finish();
-    masker_.emplace(set(), holding());
+    masker_.emplace(set(), holding_for(exchange_));
     return word;
   }
 
  private:
   const MaskSet& set() const { return exchange_.session.secrets->mask_set(); }
-  Masker::Holding holding() const {
-    const bool granted = !exchange_.session.secrets->grants_for(exchange_.authority->host).empty();
-    return granted ? Masker::Holding::beginnings : Masker::Holding::words;
-  }
 
   Exchange& exchange_;
   std::optional<Masker> masker_;
@@ -164,6 +141,28 @@ Task<std::optional<Refusal>> relay_body(Exchange& exchange, bool coded) {
 
 }  // namespace
 
+Masker::Holding holding_for(const Exchange& exchange) {
+  const bool granted = !exchange.session.secrets->grants_for(exchange.authority->host).empty();
+  return granted ? Masker::Holding::beginnings : Masker::Holding::words;
+}
+
+void note_masked(Exchange& exchange, const std::vector<Masker::Count>& counts,
+                 std::string_view place) {
+  const auto& names = exchange.session.secrets->mask_set().names();
+  auto& masked = exchange.receipt.masked;
+  for (const Masker::Count& count : counts) {
+    const std::string& name = names[count.secret];
+    const auto known =
+        std::find_if(masked.begin(), masked.end(), [&](const audit::SecretMasked& entry) {
+          return entry.place == place && entry.name == name && entry.encoding == count.encoding;
+        });
+    if (known != masked.end())
+      known->count += count.count;
+    else
+      masked.push_back({name, std::string(place), std::string(count.encoding), count.count});
+  }
+}
+
 void limit_silence(Exchange& exchange) {
   const UpstreamConfig& limits = exchange.gateway.upstream;
   if (exchange.word_waits)
@@ -184,7 +183,8 @@ Task<std::optional<Refusal>> await_response(Exchange& exchange) {
     limit_silence(exchange);
     auto failed = co_await exchange.origin->read_head();
     if (failed) co_return read_failure(exchange, *failed);
-    if (exchange.origin->head().status >= 200) break;
+    const int status = exchange.origin->head().status;
+    if (status >= 200 || (status == 101 && exchange.websocket)) break;
     auto refused = co_await pass_interim(exchange);
     if (refused) co_return refused;
   }

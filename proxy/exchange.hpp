@@ -13,6 +13,7 @@
 #include "proxy/legs.hpp"
 #include "proxy/refusal.hpp"
 #include "proxy/rewrite.hpp"
+#include "proxy/ws_handshake.hpp"
 #include "secrets/swap.hpp"
 
 namespace warder {
@@ -52,14 +53,17 @@ struct Exchange {
   bool client_keeps_alive = false;
   std::optional<Authority> authority;
   PrivateAddresses private_addresses = PrivateAddresses::refused;
+  std::shared_ptr<const ClientIdentity> identity;  // a client certificate; may be null
   SwapPlan swap;
-  std::string target;      // origin form
-  std::string shown_path;  // as recorded
+  std::optional<WsOffer> websocket;  // the client asks for one
+  std::string target;                // origin form
+  std::string shown_path;            // as recorded
   audit::Receipt receipt;
   bool let_through = false;  // the intent was accepted
   bool receipt_due = false;  // and its receipt is not written yet
   bool word_waits = false;   // the end of a word is held for a moment (download.cpp)
-  bool answered = false;     // a final response head has left: too late to refuse
+  bool answered = false;     // a final response head, or a 101, has left: too late to refuse
+  bool said_close = false;   // a WebSocket's client was sent a Close frame: it must get to read it
   Upload upload;
 };
 
@@ -70,13 +74,27 @@ Task<After> refuse(Exchange& exchange, Refusal refusal);
 // which has limits of its own. (download.cpp)
 void limit_silence(Exchange& exchange);
 
+// The end of a word that waits for more (secrets/mask.hpp) leaves after this all the same, within a sweep of the worker:
+// what awaits an answer to it would wait for ever.
+inline constexpr std::chrono::milliseconds kWordWait{50};
+// An origin that is granted a secret knows it; to any other one, what is held must tell nothing.
+Masker::Holding holding_for(const Exchange& exchange);
+// Adds to the receipt what a mask found at `place`. (download.cpp)
+void note_masked(Exchange& exchange, const std::vector<Masker::Count>& counts,
+                 std::string_view place);
+// What became of a request whose body, or messages, sprang the wire. (upload.cpp)
+Refusal tripped(const Exchange& exchange, const BodyTripwire& tripwire, std::string_view where);
+
 // Request body → origin; runs beside relay_response(). (upload.cpp)
 Task<> run_upload(Exchange& exchange);
 Task<> stop_upload(Exchange& exchange);
 
-// The final response head of this exchange, with every 1xx before it passed on. (download.cpp)
+// The final response head of this exchange, or the 101 that it asked for, with every other 1xx before it passed on.
+// (download.cpp)
 Task<std::optional<Refusal>> await_response(Exchange& exchange);
 // Masks and relays the response whose head await_response() found. A refusal: it could not be, or it broke off.
 Task<std::optional<Refusal>> relay_response(Exchange& exchange);
+// The same where that head is a 101: its frames both ways, until one side is done. (websocket.cpp)
+Task<std::optional<Refusal>> relay_websocket(Exchange& exchange);
 
 }  // namespace warder

@@ -21,9 +21,13 @@ struct GatewayLimits {
   std::uint64_t connections_per_session = 4096;
   std::chrono::milliseconds handshake{10'000};
   std::chrono::milliseconds request_head{30'000};
-  std::chrono::milliseconds keep_alive{75'000};    // between two requests
-  std::chrono::milliseconds client_idle{300'000};  // between two bytes of a body
-  std::chrono::milliseconds first_bytes{1'500};    // on a port where no protocol is given
+  std::chrono::milliseconds keep_alive{75'000};         // between two requests
+  std::chrono::milliseconds client_idle{300'000};       // between two bytes of a body
+  std::chrono::milliseconds websocket_idle{3'600'000};  // without a byte either way
+  std::chrono::milliseconds websocket_close{30'000};    // after one side's Close, for the other's
+  std::chrono::milliseconds first_bytes{1'500};         // on a port where no protocol is given
+  std::chrono::milliseconds raw_idle{
+      3'600'000};  // of `tcp` and `tunnel`: no byte in either direction
   std::chrono::milliseconds resolve{10'000};
   std::chrono::milliseconds linger{
       2'000};  // after an answer that the client was still talking over

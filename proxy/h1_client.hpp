@@ -21,6 +21,9 @@ class H1Client final : public ClientLeg {
   std::uint64_t bytes_written() const override { return bytes_written_; }
   void watch(Closable* origin) override { connection_.stream.close_with_me(origin); }
   void abort() override { connection_.stream.abort(); }
+  std::optional<RawLeg> hand_over() override {
+    return RawLeg{connection_.stream, connection_.input};
+  }
 
  private:
   void add(std::string_view piece);

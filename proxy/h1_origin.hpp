@@ -24,6 +24,7 @@ struct H1Connection {
   Input input;
   H1Parser parser;
   bool was_used = false;
+  SteadyTime idle_since{};
 };
 
 class H1Origin final : public OriginLeg {
@@ -51,6 +52,10 @@ class H1Origin final : public OriginLeg {
   void close() override { stream().close(); }
   void release(Border border) override;
   const UpstreamFacts& facts() const override { return connection_->upstream.facts; }
+  std::optional<RawLeg> hand_over() override {
+    give_back_ = nullptr;  // what speaks another protocol is nobody else's
+    return RawLeg{stream(), connection_->input};
+  }
 
  private:
   Stream& stream() { return *connection_->upstream.stream; }

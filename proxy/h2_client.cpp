@@ -167,7 +167,9 @@ Task<> serve_h2(Connection& connection) {
                         : refuse_stream(connection, peer, std::get<H2HeadTooLarge>(event));
     connection.worker.spawn(counted(streams, std::move(stream)));
   };
+  connection.say_goodbye = [peer] { peer->leave(); };
   co_await peer->read_loop(connection.gateway.limits.keep_alive, begin);
+  connection.say_goodbye = nullptr;
   co_await wait_for(streams);
 }
 

@@ -33,9 +33,11 @@ void H2Connection::run(const std::shared_ptr<H2Connection>& connection, Worker& 
   worker.spawn(read_until_end(connection, idle));
 }
 
-H2Origin::H2Origin(std::shared_ptr<H2Connection> connection, SteadyDuration write_limit)
+H2Origin::H2Origin(std::shared_ptr<H2Connection> connection, SteadyDuration write_limit,
+                   OnEnd on_end)
     : connection_(std::move(connection)),
       write_limit_(write_limit),
+      on_end_(std::move(on_end)),
       reused_(std::exchange(connection_->was_used, true)) {
   ++connection_->promised;
 }
@@ -43,6 +45,8 @@ H2Origin::H2Origin(std::shared_ptr<H2Connection> connection, SteadyDuration writ
 H2Origin::~H2Origin() {
   keep_promise();
   if (!is_gone() && !(stream_->has_read_end() && sent_end_)) stream_->reset(H2Code::cancel);
+  stream_.reset();
+  on_end_();
 }
 
 // Its stream is open, or will never be.
@@ -61,6 +65,14 @@ void H2Origin::release(Border border) {
   if (border == Border::unclean) give_up(H2Code::cancel);
 }
 
+// RFC 9113 section 8.7: a stream above the last one of a GOAWAY is reset the same way, here.
+bool H2Origin::was_refused() const {
+  if (closed_ || spoken_) return false;
+  if (!stream_) return !promised_;
+  const auto refused = static_cast<std::uint32_t>(H2Code::refused_stream);
+  return stream_->box().gone && stream_->box().code == refused;
+}
+
 BodyStep H2Origin::lost() const {
   if (closed_) return BodyStep::broken(Reason::client_broken);
   return BodyStep::broken(Reason::upstream_broken, "the origin gave the stream up");
@@ -68,7 +80,7 @@ BodyStep H2Origin::lost() const {
 
 Task<OriginLeg::Sent> H2Origin::send_head(RequestHead taken, const Framing& framing,
                                           std::vector<std::string> secret_fields) {
-  const Authority& authority = connection_->upstream.authority;
+  const Authority& authority = connection_->upstream.key.authority;
   const HeaderField* host = taken.fields.find("host");
   const std::string named = host != nullptr ? host->value : authority.host_port();
   sent_end_ = framing.kind == Framing::Kind::none;

@@ -1,6 +1,7 @@
 // An origin that speaks HTTP/2: many exchanges at once on a connection.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -15,6 +16,7 @@ namespace warder {
 struct H2Connection {
   H2Connection(Worker& worker, Upstream opened, HeadLimits limits);
   ~H2Connection();
+  bool is_idle() const { return promised == 0 && peer->streams() == 0; }
   // Starts the loops. The connection ends after `idle` without a stream.
   static void run(const std::shared_ptr<H2Connection>& connection, Worker& worker,
                   SteadyDuration idle);
@@ -28,7 +30,9 @@ struct H2Connection {
 
 class H2Origin final : public OriginLeg {
  public:
-  explicit H2Origin(std::shared_ptr<H2Connection> connection, SteadyDuration write_limit);
+  // `on_end` is called when there may be room for another stream.
+  using OnEnd = std::function<void()>;
+  H2Origin(std::shared_ptr<H2Connection> connection, SteadyDuration write_limit, OnEnd on_end);
   ~H2Origin() override;
 
   Task<Sent> send_head(RequestHead head, const Framing& framing,
@@ -45,6 +49,7 @@ class H2Origin final : public OriginLeg {
   void limit_reads(SteadyDuration limit) override;
   bool has_spoken() const override { return spoken_; }
   bool is_reused() const override { return reused_; }
+  bool was_refused() const override;
   void abort() override { give_up(H2Code::cancel); }
   void close() override;
   void release(Border border) override;
@@ -63,6 +68,7 @@ class H2Origin final : public OriginLeg {
   std::optional<H2Channel> stream_;  // once it is open
   HeaderList no_trailers_;
   SteadyDuration write_limit_;
+  OnEnd on_end_;
   SteadyTime deadline_ = SteadyTime::max();
   SteadyDuration limit_ = std::chrono::hours(24);
   H2ResponseHead head_{};

@@ -45,8 +45,8 @@ void H2Peer::forget(StreamId stream) {
 }
 
 void H2Peer::lose(H2Box& box, std::uint32_t code) {
+  if (!box.gone) box.code = code;  // the first word counts: a connection may end behind it
   box.gone = true;
-  box.code = code;
   if (box.watcher != nullptr) box.watcher->close();
   box.read_wake.cancel();
   box.write_wake.cancel();
@@ -162,6 +162,13 @@ Task<> H2Peer::read_loop(SteadyDuration idle, OnRequest on_request) {
   session_.shut_down();
   kick();
   end();
+}
+
+void H2Peer::leave() {
+  if (ended_ || std::exchange(draining_, true)) return;
+  session_.shut_down();
+  kick();
+  if (boxes_.empty()) stream_.interrupt_read();
 }
 
 void H2Peer::forsake() {

@@ -54,6 +54,8 @@ class H2Peer {
   void forget(StreamId stream);
   // The session may have something to say: tried at once, left to write_loop() when the socket is full.
   void kick();
+  // GOAWAY: no new streams; the connection ends with the last one.
+  void leave();
   // Ends the connection from our side.
   void end();
   // The stream that this borrows is about to die: it is not touched any more.
@@ -75,7 +77,7 @@ class H2Peer {
   asio::steady_timer output_wake_;
   OnRequest on_request_;
   bool writing_ = false;   // write_loop() is in the middle of a write
-  bool draining_ = false;  // the peer opens no more streams
+  bool draining_ = false;  // no more streams are opened
   bool heard_ = false;
   bool ended_ = false;
 };

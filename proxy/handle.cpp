@@ -41,6 +41,7 @@ audit::Intent intent_of(const Exchange& exchange, std::string decision) {
   intent.decision = std::move(decision);
   for (const SecretUse& use : exchange.swap.uses)
     intent.uses.push_back({use.secret, use.version, use.place});
+  if (exchange.identity) intent.uses.push_back({"client_certificate", 1, "tls"});
   return intent;
 }
 
@@ -50,7 +51,7 @@ Task<bool> record_intent(Exchange& exchange, const Verdict& verdict) {
   intent.rule = verdict.rule;
   intent.where = verdict.where;
   const auto durability =
-      exchange.swap.uses.empty() ? audit::Durability::accepted : audit::Durability::durable;
+      intent.uses.empty() ? audit::Durability::accepted : audit::Durability::durable;
   audit::Record entry(std::move(intent));
   auto sequence = co_await record(exchange.gateway.audit, std::move(entry), durability, 1);
   if (!sequence) co_return false;
@@ -60,10 +61,24 @@ Task<bool> record_intent(Exchange& exchange, const Verdict& verdict) {
   co_return true;
 }
 
-// A kept connection of this client to this very authority is used again; a new one is resolved, vetted, dialled, verified.
-Task<std::optional<Refusal>> reach_origin(Exchange& exchange) {
-  auto reached = co_await exchange.connection.origins.acquire(
-      *exchange.authority, exchange.private_addresses, exchange.client_version);
+// A client that goes away closes what it is set to watch. No way out may leave that pointer behind.
+struct Watch {
+  explicit Watch(ClientLeg& leg) : client(leg) {}
+  Watch(ClientLeg& leg, Closable& what) : client(leg) { client.watch(&what); }
+  Watch(const Watch&) = delete;
+  ~Watch() { client.watch(nullptr); }
+  ClientLeg& client;
+};
+
+// A kept connection of this session to this very authority is used again; a new one is resolved, vetted, dialled, verified.
+enum class Attempt : bool { first, again };
+Task<std::optional<Refusal>> reach_origin(Exchange& exchange, Attempt attempt) {
+  OriginKey key{*exchange.authority, exchange.private_addresses, exchange.identity};
+  OriginWait wait(exchange.connection.worker.loop());
+  wait.wants_new = attempt == Attempt::again;
+  const Watch watch(exchange.client, wait);
+  auto reached =
+      co_await exchange.connection.origins.acquire(std::move(key), exchange.client_version, wait);
   if (auto* failure = std::get_if<DialFailure>(&reached)) {
     Refusal refusal;
     refusal.reason = failure->reason;
@@ -97,11 +112,13 @@ Task<OriginLeg::Sent> send_head(Exchange& exchange) {
                                                 std::move(fields));
 }
 
-// Only what the origin's own closing broke: not a time-out, and not a client that went away.
+// Only what the origin's own closing broke: not a time-out, and not a client that went away. Any method, where the origin
+// says that it did nothing with it.
 bool may_send_again(Exchange& exchange, const Refusal& failed) {
   static constexpr std::array<std::string_view, 3> kSafe{"GET", "HEAD", "OPTIONS"};
   const bool safe = std::find(kSafe.begin(), kSafe.end(), exchange.head.method) != kSafe.end();
-  return safe && exchange.origin->is_reused() && !exchange.origin->has_spoken() &&
+  const bool unheard = safe && exchange.origin->is_reused() && !exchange.origin->has_spoken();
+  return (unheard || exchange.origin->was_refused()) &&
          exchange.framing.kind == Framing::Kind::none && failed.reason == Reason::upstream_broken;
 }
 
@@ -114,8 +131,8 @@ Refusal gone() {
 // Sends the request and waits for the head of the answer. A kept connection that the origin closed in the same
 // moment is replaced once, if no byte came back and the request is safe to repeat.
 Task<std::optional<Refusal>> ask_origin(Exchange& exchange) {
-  for (bool again = false;; again = true) {
-    auto unreached = co_await reach_origin(exchange);
+  for (Attempt attempt = Attempt::first;; attempt = Attempt::again) {
+    auto unreached = co_await reach_origin(exchange, attempt);
     if (unreached) co_return unreached;
     exchange.client.watch(exchange.origin.get());
     if (exchange.client.is_gone()) co_return gone();  // while the origin was being dialled
@@ -127,20 +144,12 @@ Task<std::optional<Refusal>> ask_origin(Exchange& exchange) {
     }
     auto failed = co_await await_response(exchange);
     if (!failed) co_return std::nullopt;
-    if (again || !may_send_again(exchange, *failed)) co_return failed;
+    if (attempt == Attempt::again || !may_send_again(exchange, *failed)) co_return failed;
     exchange.client.watch(nullptr);
     exchange.origin->close();
     exchange.origin.reset();
   }
 }
-
-// While the answer is awaited nobody reads the client: when it goes away, the origin must hear of it
-// (ask_origin() says which). No way out of handle() may leave that pointer behind.
-struct Watch {
-  explicit Watch(ClientLeg& leg) : client(leg) {}
-  ~Watch() { client.watch(nullptr); }
-  ClientLeg& client;
-};
 
 std::string what_was_asked(const Exchange& exchange) {
   const std::string host = exchange.authority ? exchange.authority->origin() : "(no host)";
@@ -157,6 +166,8 @@ std::string side_of(Reason reason) {
     case Reason::placeholder_foreign: return "client";
     case Reason::none: return "";
     case Reason::internal:
+    case Reason::limit_exceeded:
+    case Reason::session_ended:
     case Reason::audit_unavailable: return "warder";
     default: return "upstream";
   }
@@ -171,7 +182,8 @@ Task<After> settle(Exchange& exchange) {
   co_return exchange.client_keeps_alive&& clean ? After::next_request : After::linger;
 }
 
-// The refusal as an answer in the client's own version of HTTP.
+}  // namespace
+
 Task<bool> answer_refusal(ClientLeg& client, const Refusal& refusal, const RequestHead& request,
                           HttpVersion version, Persist persist) {
   RefusalMessage message = refusal_message(refusal, request);
@@ -183,8 +195,6 @@ Task<bool> answer_refusal(ClientLeg& client, const Refusal& refusal, const Reque
   if (!client.hold_end({}, HeaderList())) co_return false;
   co_return co_await client.flush();
 }
-
-}  // namespace
 
 Exchange::Exchange(Connection& of, ClientLeg& with, IncomingRequest request)
     : connection(of),
@@ -212,7 +222,7 @@ bool Exchange::close_receipt(Reason how, int status) {
   receipt.reason = how;
   receipt.side = side_of(how);
   receipt.status = status;
-  receipt.bytes_down = client.bytes_written();
+  receipt.bytes_down += client.bytes_written();
   receipt.total = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - began);
   return gateway.audit.append_receipt(receipt);
@@ -239,6 +249,7 @@ Task<After> refuse(Exchange& exchange, Refusal refusal) {
   if (refusal.reason != Reason::client_broken) {
     exchange.session.denials.add(refusal.reason, what_was_asked(exchange), refusal.suggestion);
   }
+  if (exchange.said_close) co_return After::linger;
   if (exchange.answered || refusal.reason == Reason::client_broken) {
     exchange.client.abort();
     co_return After::close;
@@ -281,7 +292,10 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
     co_return co_await refuse(exchange, refusal_of(*refused));
   }
   exchange.swap = std::move(std::get<SwapPlan>(planned));
+  if (exchange.authority->scheme == Scheme::https)
+    exchange.identity = session.certificates.find(exchange.authority->host);
 
+  exchange.websocket = find_ws_offer(exchange.head, exchange.framing, exchange.client_version);
   const auto session_has =
       session.secrets->credentials().empty() ? SecretsInUse::no : SecretsInUse::yes;
   // A host that has a grant may know the value without being sent it now: a range would cut it in two.
@@ -294,6 +308,7 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
     refusal.detail = "a Connection field names a field that it must not";
     co_return co_await refuse(exchange, std::move(refusal));
   }
+  if (exchange.websocket) offer_ws_upgrade(exchange.head);
 
   if (!co_await record_intent(exchange, judged.verdict)) {
     Refusal refusal;
@@ -301,9 +316,14 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
     co_return co_await refuse(exchange, std::move(refusal));
   }
 
+  // While the answer is awaited nobody reads the client: when it goes away, the origin must hear of it (ask_origin()
+  // says which).
   const Watch watch(exchange.client);
   auto failed = co_await ask_origin(exchange);
-  if (!failed) failed = co_await relay_response(exchange);
+  if (!failed && exchange.origin->head().status == 101)
+    failed = co_await relay_websocket(exchange);
+  else if (!failed)
+    failed = co_await relay_response(exchange);
   if (failed) co_return co_await refuse(exchange, std::move(*failed));
   co_return co_await settle(exchange);
 }

@@ -35,8 +35,10 @@ Claimed claimed_by(const RequestHead& head, const Target& target) {
     claimed.host = std::move(*parsed);
   }
   if (!target.host_port) return claimed;
-  if (claimed.host && (claimed.host->host != target.host_port->host ||
-                       claimed.host->port.value_or(0) != target.host_port->port.value_or(0))) {
+  const std::uint16_t usual = default_port(target.scheme.value_or(Scheme::https));
+  if (claimed.host &&
+      (claimed.host->host != target.host_port->host ||
+       claimed.host->port.value_or(usual) != target.host_port->port.value_or(usual))) {
     claimed.wrong = Reason::malformed_request;
     claimed.detail = "the target and the Host field name different hosts";
     return claimed;
@@ -66,6 +68,24 @@ std::optional<std::string> disagreement(const Arrival& arrival, const Target& ta
   return std::nullopt;
 }
 
+// What an absolute form names, as the arrival that its connection would have been.
+std::optional<Arrival> arrival_of(const Target& target, std::string& wrong) {
+  if (target.form != Target::Form::absolute) {
+    wrong = "a proxy is asked for a whole URL (http://host/path), or with CONNECT";
+    return std::nullopt;
+  }
+  if (*target.scheme != Scheme::http) {
+    wrong = "a proxy is asked for https with CONNECT, not with a whole URL";
+    return std::nullopt;
+  }
+  Arrival arrival;
+  arrival.scheme = Scheme::http;
+  arrival.port = target.host_port->port.value_or(80);
+  const HostName& host = target.host_port->host;
+  (host.is_address() ? arrival.literal : arrival.bound) = host;
+  return arrival;
+}
+
 }  // namespace
 
 std::optional<Authority> authority_of(const Arrival& arrival) {
@@ -74,13 +94,21 @@ std::optional<Authority> authority_of(const Arrival& arrival) {
   return std::nullopt;
 }
 
-Judgement judge(const RequestHead& head, const Arrival& arrival, const Policy& policy) {
+Judgement judge(const RequestHead& head, const Arrival& arrived, const Policy& policy) {
   Judgement judgement;
-  judgement.authority = authority_of(arrival);
+  judgement.authority = authority_of(arrived);
   auto target = parse_target(head.method, head.target);
   if (!target)
     return refused(std::move(judgement), Reason::malformed_request, "the target is malformed");
   judgement.target = std::move(*target);
+  Arrival arrival = arrived;
+  if (arrived.forwards) {
+    std::string wrong;
+    auto named = arrival_of(judgement.target, wrong);
+    if (!named) return refused(std::move(judgement), Reason::malformed_request, std::move(wrong));
+    arrival = std::move(*named);
+    judgement.authority = authority_of(arrival);
+  }
   if (arrival.refused) {
     judgement.verdict = *arrival.refused;
     return judgement;

@@ -16,6 +16,8 @@ namespace warder {
 
 // What is known of a connection before its requests.
 struct Arrival {
+  bool forwards =
+      false;  // a proxy's connection: each request names its own authority, in absolute form; the rest is void
   Scheme scheme = Scheme::https;
   std::uint16_t port = 443;
   std::optional<HostName>

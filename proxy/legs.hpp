@@ -15,6 +15,15 @@
 
 namespace warder {
 
+class Input;
+class Stream;
+
+// What is left of a leg when its connection changes protocols: the stream, and what came early on it.
+struct RawLeg {
+  Stream& stream;
+  Input& input;
+};
+
 // One step of a body that is being read. `piece` stays valid until the step after the next is asked for.
 struct BodyStep {
   enum class Kind : std::uint8_t { piece, end, failed };
@@ -58,6 +67,9 @@ class ClientLeg {
   virtual bool is_gone() const { return false; }
   // The answer must not look complete.
   virtual void abort() = 0;
+
+  // After a 101 was written: nothing else may be asked of this leg but abort(). nullopt: its version has no upgrades.
+  virtual std::optional<RawLeg> hand_over() { return std::nullopt; }
 };
 
 // What the record says of a connection to an origin.
@@ -98,6 +110,8 @@ class OriginLeg : public Closable {
   virtual bool has_spoken() const = 0;
   // Was the connection kept from an exchange before, so that the origin may just have closed it?
   virtual bool is_reused() const = 0;
+  // Has the origin said that it did nothing at all with this exchange, so that any request may be sent again?
+  virtual bool was_refused() const { return false; }
   // Nothing of this exchange may end cleanly at the origin.
   virtual void abort() = 0;
   // Closable::close(): reads and writes that wait end as client_broken.
@@ -106,6 +120,9 @@ class OriginLeg : public Closable {
   virtual void release(Border border) = 0;
 
   virtual const UpstreamFacts& facts() const = 0;
+
+  // After a 101 was read: nothing else may be asked of this leg but to end. nullopt: its version has no upgrades.
+  virtual std::optional<RawLeg> hand_over() { return std::nullopt; }
 };
 
 }  // namespace warder

@@ -1,54 +1,40 @@
-// The origins of one client connection: what one exchange leaves open the next one uses.
+// The origins of one client connection: its session's pool on this worker, and what only its own first request is told.
 #pragma once
 
-#include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <optional>
 #include <variant>
-#include <vector>
 
-#include "proxy/dial.hpp"
-#include "proxy/h1_origin.hpp"
-#include "proxy/legs.hpp"
+#include "proxy/origin_pool.hpp"
 
 namespace warder {
 
-struct H2Connection;
-
 class Origins {
  public:
-  Origins(Worker& worker, Gateway& gateway);
-  ~Origins();
+  Origins(Worker& worker, Gateway& gateway, std::shared_ptr<Session> session);
   Origins(const Origins&) = delete;
 
-  // A verified leg to `authority`: a kept connection if one fits, else a new one, of `newest` or HTTP/1.1 as the origin
-  // chooses. The legs must not outlive this.
-  Task<std::variant<std::unique_ptr<OriginLeg>, DialFailure>> acquire(Authority authority,
-                                                                      PrivateAddresses allowed,
-                                                                      HttpVersion newest);
+  // A verified leg to `key`, of `newest` or HTTP/1.1 as the origin chooses. `wait` may give up while it is another's
+  // turn.
+  Task<OriginPool::Acquired> acquire(OriginKey key, HttpVersion newest, OriginWait& wait);
 
-  // What a dial that was made before any request came to: the first acquire() that it fits takes it. `offered`: the
-  // newest version that the origin could choose.
-  void prime(Upstream opened, HttpVersion offered);
-  void prime(DialFailure failure, PrivateAddresses allowed);
+  // Before any request: what the origin speaks. When it cannot be reached the first acquire() of the same key is told so.
+  // `permit`: OriginPool::probe().
+  Task<HttpVersion> probe(OriginKey key, OriginPool::Permit permit);
 
  private:
-  static constexpr std::size_t kMaxIdle = 16;
-  std::unique_ptr<OriginLeg> take_kept(const Authority& authority, PrivateAddresses allowed,
-                                       HttpVersion newest);
-  std::unique_ptr<OriginLeg> leg_on(std::unique_ptr<H1Connection> connection);
-  std::unique_ptr<OriginLeg> take_new(HttpVersion newest);
-  void end_dial();
+  // Made when it is first asked for: most connections that are refused need none.
+  const std::shared_ptr<OriginPool>& pool();
 
   Worker& worker_;
   Gateway& gateway_;
-  std::vector<std::unique_ptr<H1Connection>> idle_;
-  std::vector<std::shared_ptr<H2Connection>> h2_;  // one, unless the origin allows too few streams
-  std::optional<std::pair<DialFailure, PrivateAddresses>> failed_;
-  bool dialling_ = false;  // a connection that may turn out to be for all
-  bool speaks_h1_ =
-      false;  // the origin has chosen HTTP/1.1: each exchange needs a connection of its own
-  asio::steady_timer dialled_;
+  const std::shared_ptr<Session> session_;
+  std::shared_ptr<OriginPool> pool_;
+  struct Failed {
+    OriginKey key;
+    DialFailure failure;
+  };
+  std::optional<Failed> failed_;
 };
 
 }  // namespace warder

@@ -40,6 +40,7 @@ std::string_view status_phrase(int status) {
   switch (status) {
     case 400: return "Bad Request";
     case 403: return "Forbidden";
+    case 407: return "Proxy Authentication Required";
     case 408: return "Request Timeout";
     case 413: return "Content Too Large";
     case 414: return "URI Too Long";
@@ -69,6 +70,7 @@ RefusalMessage refusal_message(const Refusal& refusal, const RequestHead& reques
   head.fields.add("Content-Type", json ? "application/json" : "text/plain; charset=utf-8");
   head.fields.add("Content-Length", std::to_string(body.size()));
   head.fields.add("Cache-Control", "no-store");
+  if (what.status == 407) head.fields.add("Proxy-Authenticate", "Basic realm=\"warder\"");
   if (request.method != "HEAD") message.body = std::move(body);
   return message;
 }

@@ -1,120 +1,131 @@
 #include "proxy/resolve.hpp"
 
 #include <arpa/inet.h>
-#include <netdb.h>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <cstring>
 #include <optional>
 
 namespace warder {
 namespace {
 
-std::vector<IpAddress> look_up(const char* name, int flags) {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = flags;
-  addrinfo* found = nullptr;
-  std::vector<IpAddress> addresses;
-  if (::getaddrinfo(name, nullptr, &hints, &found) != 0) return addresses;
-  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    IpAddress address;
-    if (at->ai_family == AF_INET) {
-      std::array<std::uint8_t, 4> v4{};
-      std::memcpy(v4.data(), &reinterpret_cast<sockaddr_in*>(at->ai_addr)->sin_addr, v4.size());
-      address = IpAddress::v4(v4);
-    } else if (at->ai_family == AF_INET6) {
-      const auto& v6 = reinterpret_cast<sockaddr_in6*>(at->ai_addr)->sin6_addr;
-      std::memcpy(address.bytes.data(), &v6, address.bytes.size());
-    } else {
-      continue;
-    }
-    addresses.push_back(address);
+IpAddress literal(const HostName& host) {
+  IpAddress address;
+  if (host.kind() == HostName::Kind::ipv4) {
+    std::array<std::uint8_t, 4> v4{};
+    ::inet_pton(AF_INET, host.str().c_str(), v4.data());
+    return IpAddress::v4(v4);
   }
-  ::freeaddrinfo(found);
-  return addresses;
+  ::inet_pton(AF_INET6, host.str().c_str(), address.bytes.data());
+  return address;
 }
 
 }  // namespace
 
-// One look-up. `deliver` runs on the resolver's thread, under the mutex; whoever stops waiting empties it.
-struct Resolver::Job {
-  std::string name;
+// Between the resolver's thread and one that waits on a worker's; whoever stops waiting takes himself out of it.
+struct Resolver::Mailbox {
   std::mutex mutex;
-  std::function<void(std::vector<IpAddress>)> deliver;
+  Waiting* reader = nullptr;  // written on the worker's thread, under the mutex
+
+  static void deliver(const std::shared_ptr<Mailbox>& mailbox, const NameAnswer& answer);
 };
 
-struct Resolver::Shared {
-  std::mutex mutex;
-  std::condition_variable arrived;
-  std::deque<std::shared_ptr<Job>> queue;
-  bool closing = false;
-};
-
-void Resolver::work(std::shared_ptr<Shared> shared) {
-  for (;;) {
-    std::shared_ptr<Job> job;
-    {
-      std::unique_lock lock(shared->mutex);
-      shared->arrived.wait(lock, [&] { return shared->closing || !shared->queue.empty(); });
-      if (shared->closing) return;
-      job = std::move(shared->queue.front());
-      shared->queue.pop_front();
-    }
-    auto addresses = look_up(job->name.c_str(), AI_ADDRCONFIG);
-    const std::scoped_lock lock(job->mutex);
-    if (job->deliver) job->deliver(std::move(addresses));
+// Lives in the waiting coroutine's frame.
+class Resolver::Waiting final : public Swept {
+ public:
+  Waiting(Worker& worker, SteadyDuration limit)
+      : worker_(worker), bell_(worker.loop(), limit), place_(worker.enlist(*this)) {
+    mailbox_->reader = this;
   }
+  ~Waiting() override {
+    {
+      const std::scoped_lock lock(mailbox_->mutex);
+      mailbox_->reader = nullptr;
+    }
+    worker_.delist(place_);
+  }
+
+  const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
+  asio::io_context& loop() { return worker_.loop(); }
+  void take(const NameAnswer& answer) {
+    answer_ = answer.addresses;
+    bell_.cancel();
+  }
+  void close() override {
+    answer_ = Result<std::vector<IpAddress>>(IoError::closed);
+    bell_.cancel();
+  }
+  void on_sweep(SteadyTime) override {}
+
+  Task<Result<std::vector<IpAddress>>> answer() {
+    if (!answer_) (void)co_await bell_.async_wait(as_result);
+    if (!answer_) co_return ResolveError::no_answer;
+    co_return std::move(*answer_);
+  }
+
+ private:
+  Worker& worker_;
+  asio::steady_timer bell_;
+  std::optional<Result<std::vector<IpAddress>>> answer_;
+  std::shared_ptr<Mailbox> mailbox_ = std::make_shared<Mailbox>();
+  Worker::Place place_;  // last: a worker that is stopping closes this at once
+};
+
+void Resolver::Mailbox::deliver(const std::shared_ptr<Mailbox>& mailbox, const NameAnswer& answer) {
+  const std::scoped_lock lock(mailbox->mutex);
+  if (mailbox->reader == nullptr) return;
+  asio::post(mailbox->reader->loop(), [mailbox, answer] {
+    if (mailbox->reader != nullptr) mailbox->reader->take(answer);
+  });
 }
 
-Resolver::Resolver() : shared_(std::make_shared<Shared>()) {
-  for (std::size_t i = 0; i < kThreads; ++i) std::thread(work, shared_).detach();
-}
+Resolver::Resolver(const std::vector<std::string>& servers)
+    : work_(asio::make_work_guard(loop_)), channel_(loop_, servers) {}
 
 Resolver::~Resolver() {
-  const std::scoped_lock lock(shared_->mutex);
-  shared_->closing = true;
-  shared_->arrived.notify_all();
+  loop_.stop();
+  if (thread_.joinable()) thread_.join();
 }
 
-Task<Result<std::vector<IpAddress>>> Resolver::resolve(HostName host, SteadyDuration limit) {
-  if (host.is_address()) co_return look_up(host.str().c_str(), AI_NUMERICHOST);
-  auto executor = co_await asio::this_coro::executor;
-  // Lives in this frame; the thread reaches them only through `deliver`, which the guard below takes back.
-  asio::steady_timer done(executor, limit);
-  auto job = std::make_shared<Job>();
-  job->name = host.str();
-  auto mailbox = std::make_shared<std::optional<std::vector<IpAddress>>>();
-  auto alive = std::make_shared<asio::steady_timer*>(&done);
-  job->deliver = [executor, mailbox, alive](std::vector<IpAddress> addresses) {
-    asio::post(executor, [mailbox, alive, found = std::move(addresses)]() mutable {
-      if (*alive == nullptr) return;
-      *mailbox = std::move(found);
-      (*alive)->cancel();
-    });
-  };
-  struct Guard {
-    std::shared_ptr<Job> job;
-    std::shared_ptr<asio::steady_timer*> alive;
-    ~Guard() {
-      *alive = nullptr;
-      const std::scoped_lock lock(job->mutex);
-      job->deliver = nullptr;
-    }
-  };
-  const Guard guard{job, alive};
-  {
-    const std::scoped_lock lock(shared_->mutex);
-    if (shared_->queue.size() >= kMaxQueued) co_return error_code(asio::error::no_buffer_space);
-    shared_->queue.push_back(job);
+Task<Result<std::vector<IpAddress>>> Resolver::resolve(Worker& worker, HostName host,
+                                                       SteadyDuration limit) {
+  if (host.is_address()) {
+    std::vector<IpAddress> itself{literal(host)};
+    co_return std::move(itself);
   }
-  shared_->arrived.notify_one();
-  (void)co_await done.async_wait(as_result);
-  if (!*mailbox) co_return IoError::timed_out;
-  co_return std::move(**mailbox);
+  auto known = cache_.find(host.str(), std::chrono::steady_clock::now());
+  if (known) co_return std::move(known->addresses);
+  Waiting waiting(worker, limit);
+  ask(host.str(), waiting.mailbox());
+  co_return co_await waiting.answer();
+}
+
+void Resolver::ask(const std::string& name, std::shared_ptr<Mailbox> mailbox) {
+  std::call_once(started_, [this] { thread_ = std::thread([this] { loop_.run(); }); });
+  asio::post(loop_, [this, name, mailbox = std::move(mailbox)] { begin(name, mailbox); });
+}
+
+void Resolver::begin(const std::string& name, std::shared_ptr<Mailbox> mailbox) {
+  const auto under_way = flights_.find(name);
+  if (under_way != flights_.end()) {
+    under_way->second.push_back(std::move(mailbox));
+    return;
+  }
+  // It may have landed since the worker looked.
+  const auto known = cache_.find(name, std::chrono::steady_clock::now());
+  if (known) return Mailbox::deliver(mailbox, *known);
+  if (flights_.size() >= kMaxLookUps) {
+    const NameAnswer too_many{ResolveError::too_many};
+    return Mailbox::deliver(mailbox, too_many);
+  }
+  flights_[name].push_back(std::move(mailbox));
+  channel_.look_up(name, [this, name](NameAnswer answer) { land(name, std::move(answer)); });
+}
+
+void Resolver::land(const std::string& name, NameAnswer answer) {
+  cache_.store(name, answer, std::chrono::steady_clock::now());
+  const auto flight = flights_.extract(name);
+  for (const auto& mailbox : flight.mapped()) Mailbox::deliver(mailbox, answer);
 }
 
 }  // namespace warder

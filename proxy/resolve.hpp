@@ -1,38 +1,53 @@
-// Names to addresses by getaddrinfo, on a few threads of its own, with a bounded queue and a bounded wait.
+// Names to addresses: a cache, and behind it one c-ares channel on a thread of its own, which starts with the first
+// look-up. Workers share both; a name is asked once however many wait for it.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
-#include <functional>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "http/authority.hpp"
-#include "policy/address_guard.hpp"
+#include "proxy/dns_channel.hpp"
 #include "proxy/io.hpp"
+#include "proxy/name_cache.hpp"
+#include "proxy/worker.hpp"
 
 namespace warder {
 
 class Resolver {
  public:
-  static constexpr std::size_t kThreads = 4;
-  static constexpr std::size_t kMaxQueued = 256;  // beyond it a look-up fails at once
+  static constexpr std::size_t kMaxLookUps = 256;  // names at a time; a further one fails at once
 
-  Resolver();
-  // Does not wait for a getaddrinfo that hangs: its thread owns what it touches and ends by itself.
+  // `servers` as in DnsChannel. Throws std::runtime_error. Starts no thread.
+  explicit Resolver(const std::vector<std::string>& servers = {});
+  // The workers have ended: nobody waits any more.
   ~Resolver();
+  Resolver(const Resolver&) = delete;
 
-  // Literals are parsed, never looked up. Empty: nothing found. An error: timed_out, or the queue is full.
-  Task<Result<std::vector<IpAddress>>> resolve(HostName host, SteadyDuration limit);
+  // Literals are parsed, never looked up. Never empty; or a ResolveError, or `closed` when the worker is stopping.
+  Task<Result<std::vector<IpAddress>>> resolve(Worker& worker, HostName host, SteadyDuration limit);
 
  private:
-  struct Job;
-  struct Shared;
-  static void work(std::shared_ptr<Shared> shared);
-  std::shared_ptr<Shared> shared_;
+  class Waiting;
+  struct Mailbox;
+
+  void ask(const std::string& name, std::shared_ptr<Mailbox> mailbox);
+  // On the thread of `loop_`.
+  void begin(const std::string& name, std::shared_ptr<Mailbox> mailbox);
+  void land(const std::string& name, NameAnswer answer);
+
+  NameCache cache_;
+  asio::io_context loop_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  std::unordered_map<std::string, std::vector<std::shared_ptr<Mailbox>>> flights_;
+  DnsChannel channel_;  // after flights_: what is under way lands when it goes
+  std::once_flag started_;
+  std::thread thread_;
 };
 
 }  // namespace warder

@@ -30,6 +30,11 @@ Delivery delivery_for(const Framing& framing, HttpVersion client, bool length_is
   return client == HttpVersion::http10 ? Delivery::until_close : Delivery::chunked;
 }
 
+std::string host_of(const Authority& authority) {
+  return authority.port == default_port(authority.scheme) ? authority.host.uri_host()
+                                                          : authority.host_port();
+}
+
 }  // namespace
 
 std::string_view to_string(HttpVersion version) {
@@ -46,11 +51,14 @@ bool prepare_request(RequestHead& head, const Authority& authority, const std::s
   if (!strip_hop_by_hop(head.fields)) return false;
   head.target = origin_form;
   if (!head.fields.has("host")) {
-    HeaderField host{"Host", authority.port == default_port(authority.scheme)
-                                 ? authority.host.uri_host()
-                                 : authority.host_port()};
+    HeaderField host{"Host", host_of(authority)};
     head.fields.fields().insert(head.fields.fields().begin(), std::move(host));
   }
+  // In letters of its own a shared front might read it by other rules than ours, as another host.
+  const std::string& named = head.fields.find("host")->value;
+  const auto is_beyond_ascii = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+  if (std::any_of(named.begin(), named.end(), is_beyond_ascii))
+    head.fields.set("host", host_of(authority));
   head.minor = 1;
   if (session_has == SecretsInUse::yes) {
     if (head.fields.has("accept-encoding"))

@@ -25,29 +25,28 @@ Verdict decide(Connection& connection, const std::optional<std::string>& sni) {
   return connection.session->policy.authorize_connection(*authority_of(arrival));
 }
 
+// No record, no egress: false, and the request will be told.
+Task<bool> record_dial(Connection& connection, const Authority& authority, const Verdict& verdict) {
+  audit::Dial dial{connection.session->id, connection.ingress, authority.origin(), verdict.rule,
+                   verdict.where};
+  audit::Record entry(std::move(dial));
+  auto sequence =
+      co_await record(connection.gateway.audit, std::move(entry), audit::Durability::accepted, 0);
+  co_return sequence.has_value();
+}
+
 // What the origin speaks: the sandbox is offered no more, so that nothing has to be translated that need not be. It is
 // known from before, or the origin is dialled now, and the first request finds the connection.
 Task<HttpVersion> version_of_origin(Connection& connection, Verdict verdict) {
   const Authority authority = *authority_of(connection.arrival);
-  Gateway& gateway = connection.gateway;
-  if (const auto known = gateway.versions.find(authority)) co_return *known;
-  audit::Dial dial{connection.session->id, connection.ingress, authority.origin(), verdict.rule,
-                   verdict.where};
-  audit::Record entry(std::move(dial));
-  auto sequence = co_await record(gateway.audit, std::move(entry), audit::Durability::accepted, 0);
-  if (!sequence) co_return HttpVersion::http11;  // no record, no egress: the request will be told
+  if (const auto known = connection.gateway.versions.find(authority)) co_return *known;
+  // A client certificate is for requests that were allowed, and without it the answer would mean nothing.
+  if (connection.session->certificates.find(authority.host)) co_return HttpVersion::http11;
   const auto allowed =
       verdict.allow_private ? PrivateAddresses::allowed : PrivateAddresses::refused;
-  auto opened =
-      co_await open_upstream(connection.worker, gateway, authority, allowed, HttpVersion::http2);
-  if (auto* failure = std::get_if<DialFailure>(&opened)) {
-    connection.origins.prime(std::move(*failure), allowed);
-    co_return HttpVersion::http11;
-  }
-  Upstream& upstream = std::get<Upstream>(opened);
-  const HttpVersion version = upstream.version;
-  connection.origins.prime(std::move(upstream), HttpVersion::http2);
-  co_return version;
+  const auto permit = [&] { return record_dial(connection, authority, verdict); };
+  OriginKey key{authority, allowed, nullptr};
+  co_return co_await connection.origins.probe(std::move(key), permit);
 }
 
 // Between the client's hello and our answer. A verdict that refuses: only an alert can tell it.

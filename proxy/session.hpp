@@ -6,24 +6,34 @@
 #include <memory>
 #include <string>
 
+#include "audit/burst.hpp"
 #include "dns/zone.hpp"
 #include "policy/policy.hpp"
+#include "proxy/client_identity.hpp"
 #include "proxy/denials.hpp"
+#include "proxy/session_origins.hpp"
 #include "secrets/session_secrets.hpp"
 
 namespace warder {
 
+// open: takes connections; draining: what runs may end; ended: everything is closed.
+enum class Life : std::uint8_t { open, draining, ended };
+
 struct Session {
-  Session(std::string session_id, Policy session_policy, std::unique_ptr<const SessionSecrets> held)
+  Session(std::string session_id, Policy session_policy, std::unique_ptr<SessionSecrets> held)
       : id(std::move(session_id)), policy(std::move(session_policy)), secrets(std::move(held)) {}
 
   const std::string id;
   const Policy policy;
-  const std::unique_ptr<const SessionSecrets> secrets;
+  const std::unique_ptr<SessionSecrets> secrets;
+  ClientCertificates certificates;  // set before it is served
   dns::Zone zone;
+  audit::Burst denied_lookups;
   Denials denials;
+  SessionOrigins origins;
   std::function<void(const std::string&)>
-      announce;  // one line for the person who runs it; may be empty
+      announce;                        // one line for the person who runs it; may be empty
+  std::atomic<Life> life{Life::open};  // only ever later
   std::atomic<std::uint64_t> exchanges{0};
   std::atomic<std::uint64_t> connections{0};  // open now
 

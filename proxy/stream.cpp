@@ -4,8 +4,10 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <new>
+#include <utility>
 
 namespace warder {
 
@@ -45,8 +47,22 @@ int Stream::tls_result(Direction& direction, int returned) {
   }
 }
 
+namespace {
+
+// Moves what fits from the front of `from`.
+int take(std::string& from, std::span<char> out) {
+  const std::size_t n = std::min(from.size(), out.size());
+  std::copy_n(from.data(), n, out.data());
+  from.erase(0, n);
+  if (from.empty()) from.shrink_to_fit();
+  return static_cast<int>(n);
+}
+
+}  // namespace
+
 int Stream::try_read(std::span<char> out) {
   if (reads_.error || closed_) return fail(reads_, IoError::closed);
+  if (!ahead_.empty()) return take(ahead_, out);
   if (!ssl_) {
     const ssize_t n = ::recv(socket_.native_handle(), out.data(), out.size(), 0);
     return plain_result(reads_, n, kWantRead);
@@ -117,15 +133,12 @@ Task<Result<>> Stream::write_all(std::string_view in) {
 }
 
 Task<Result<std::size_t>> Stream::peek(std::span<char> out) {
-  for (;;) {
-    if (closed_) co_return IoError::closed;
-    const ssize_t n = ::recv(socket_.native_handle(), out.data(), out.size(), MSG_PEEK);
-    if (n > 0) co_return static_cast<std::size_t>(n);
-    if (plain_result(reads_, n, kWantRead) == kEnded) co_return reads_.error;
-    auto ready = co_await wait_to_read(kWantRead);
-    if (!ready) co_return ready.error();
-  }
+  auto read = co_await read_some(out);
+  if (read) put_back({out.data(), *read});
+  co_return read;
 }
+
+void Stream::put_back(std::string_view bytes) { ahead_.insert(0, bytes); }
 
 Task<Result<std::size_t>> Stream::discard_some(std::span<char> scrap) {
   for (;;) {
@@ -158,7 +171,9 @@ void Stream::begin_tls(SSL* ssl) {
   if (ssl == nullptr || bio == nullptr) throw std::bad_alloc();
   BIO_set_data(bio, this);
   SSL_set_bio(ssl, bio, bio);  // takes both references
+  outer_ = std::move(ssl_);
   ssl_.reset(ssl);
+  beneath_ = std::exchange(ahead_, {});
 }
 
 Task<Result<>> Stream::handshake() {
@@ -185,10 +200,11 @@ void Stream::interrupt_read() {
 
 void Stream::shutdown_write() {
   if (!is_open()) return;
-  if (ssl_ && SSL_is_init_finished(ssl_.get()) && reads_.error != IoError::tls &&
-      writes_.error != IoError::tls) {
+  const bool healthy = reads_.error != IoError::tls && writes_.error != IoError::tls;
+  for (SSL* ssl : {ssl_.get(), outer_.get()}) {
+    if (ssl == nullptr || !SSL_is_init_finished(ssl) || (!healthy && ssl == ssl_.get())) continue;
     ERR_clear_error();
-    SSL_shutdown(ssl_.get());
+    SSL_shutdown(ssl);
   }
   error_code ignored;
   socket_.shutdown(tcp::socket::shutdown_send, ignored);
@@ -235,9 +251,42 @@ void Stream::on_sweep(SteadyTime now) {
   if (companion_ != nullptr && peer_gone()) companion_->close();
 }
 
+namespace {
+
+// Tells the inner layer why the outer one could not go on: 0 for its end, -1 with a retry flag or without.
+int outcome_beneath(BIO* bio, SSL* outer, int returned) {
+  switch (SSL_get_error(outer, returned)) {
+    case SSL_ERROR_WANT_READ: BIO_set_retry_read(bio); return -1;
+    case SSL_ERROR_WANT_WRITE: BIO_set_retry_write(bio); return -1;
+    case SSL_ERROR_ZERO_RETURN: return 0;
+    default: return -1;
+  }
+}
+
+}  // namespace
+
+int Stream::read_beneath(BIO* bio, char* out, int size) {
+  const int n = SSL_read(outer_.get(), out, size);
+  if (n > 0) return n;
+  const int outcome = outcome_beneath(bio, outer_.get(), n);
+  if (outcome == 0) raw_eof_ = true;
+  return outcome;
+}
+
+int Stream::write_beneath(BIO* bio, const char* in, int size) {
+  const int n = SSL_write(outer_.get(), in, size);
+  if (n > 0) return n;
+  (void)outcome_beneath(bio, outer_.get(), n);
+  return -1;
+}
+
 int Stream::bio_read(BIO* bio, char* out, int size) {
   auto& self = *static_cast<Stream*>(BIO_get_data(bio));
   BIO_clear_retry_flags(bio);
+  const bool is_outer = self.outer_ && bio == SSL_get_rbio(self.outer_.get());
+  if (!is_outer && !self.beneath_.empty())
+    return take(self.beneath_, {out, static_cast<std::size_t>(size)});
+  if (!is_outer && self.outer_) return self.read_beneath(bio, out, size);
   if (self.drained_) {
     BIO_set_retry_read(bio);
     return -1;
@@ -256,6 +305,8 @@ int Stream::bio_read(BIO* bio, char* out, int size) {
 int Stream::bio_write(BIO* bio, const char* in, int size) {
   auto& self = *static_cast<Stream*>(BIO_get_data(bio));
   BIO_clear_retry_flags(bio);
+  if (self.outer_ && bio != SSL_get_wbio(self.outer_.get()))
+    return self.write_beneath(bio, in, size);
   const int fd = self.socket_.native_handle();
   const ssize_t n = ::send(fd, in, static_cast<std::size_t>(size), MSG_NOSIGNAL);
   if (n < 0 && errno == EAGAIN) BIO_set_retry_write(bio);

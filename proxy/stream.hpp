@@ -1,4 +1,5 @@
-// One leg of a connection: a non-blocking socket, in clear text or under TLS through a BIO of our own.
+// One leg of a connection: a non-blocking socket, in clear text or under TLS through a BIO of our own, or under TLS
+// that runs within TLS (a proxy that is spoken to over TLS).
 // Reads and writes are tried first; a coroutine suspends only in wait(). At most one reader and one writer.
 #pragma once
 
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "proxy/io.hpp"
@@ -43,15 +45,18 @@ class Stream final : public Swept {
   // Instead: reads end at `deadline`, however many bytes come until then. Drops of TLS are progress, not an answer.
   void end_reads_at(SteadyTime deadline);
 
-  // TLS from here on; takes the SSL, whose state (accept or connect) is set. Then handshake().
+  // TLS from here on, within the TLS that there is, if any; takes the SSL, whose state (accept or connect) is set. Then
+  // handshake().
   void begin_tls(SSL* ssl);
+  // Bytes that were read too far: the next read begins with them, also the first of a TLS that begins now.
+  void put_back(std::string_view bytes);
   // Server side: ends with hello_pending between the client's first flight and our answer; once that is decided
   // (proxy/tls.hpp), called again.
   Task<Result<>> handshake();
   bool is_tls() const { return ssl_ != nullptr; }
   SSL* ssl() const { return ssl_.get(); }
 
-  // Bytes at the head of the socket's queue, not taken out; clear text only. Ends like read_some.
+  // Bytes that the next read will give again. Ends like read_some.
   Task<Result<std::size_t>> peek(std::span<char> out);
 
   // Takes raw bytes off the socket, below TLS: for lingering after shutdown_write(). 0: the end.
@@ -94,6 +99,8 @@ class Stream final : public Swept {
   Task<Result<>> wait(Direction& direction, int want);
   int tls_result(Direction& direction, int returned);
   int plain_result(Direction& direction, ssize_t returned, int want);
+  int read_beneath(BIO* bio, char* out, int size);
+  int write_beneath(BIO* bio, const char* in, int size);
   static int fail(Direction& direction, IoError why);
   static BIO_METHOD* bio_method();
   static int bio_read(BIO* bio, char* out, int size);
@@ -102,7 +109,11 @@ class Stream final : public Swept {
 
   Worker& worker_;
   tcp::socket socket_;
+  std::unique_ptr<SSL, SslFree>
+      outer_;  // carries ssl_, when there are two; before it: ssl_ refers to its life
   std::unique_ptr<SSL, SslFree> ssl_;
+  std::string ahead_;    // read too far: for the next read
+  std::string beneath_;  // the same, of the layer that carries ssl_
   Direction reads_;
   Direction writes_;
   Closable* companion_ = nullptr;

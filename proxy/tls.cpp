@@ -54,6 +54,31 @@ int select_alpn(SSL* ssl, const unsigned char** out, unsigned char* out_size,
   throw std::runtime_error(what + ": " + text.data());
 }
 
+// What a client SSL knows of the session that it belongs to: in its ex data, gone with it.
+struct Remembering {
+  std::shared_ptr<TlsSessions> in;
+  std::string as;
+};
+
+void forget(void*, void* held, CRYPTO_EX_DATA*, int, long, void*) {
+  const std::unique_ptr<Remembering> gone(static_cast<Remembering*>(held));
+}
+
+int remembering_index() {
+  static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, forget);
+  return index;
+}
+
+// A copy is kept, as in take().
+int on_new_session(SSL* ssl, SSL_SESSION* session) {
+  const auto* where = static_cast<Remembering*>(SSL_get_ex_data(ssl, remembering_index()));
+  if (where == nullptr || SSL_get_verify_result(ssl) != X509_V_OK) return 0;
+  if (SslSessionPtr copy{SSL_SESSION_dup(session)}) where->in->put(where->as, std::move(copy));
+  return 0;
+}
+
+constexpr unsigned kNameRules = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS;
+
 constexpr long kModes =
     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS;
 
@@ -113,6 +138,16 @@ bool SandboxTls::present(SSL* ssl, X509* leaf, EVP_PKEY* key, HttpVersion best) 
   return true;
 }
 
+bool SandboxTls::present_files(SSL* ssl, const std::filesystem::path& chain,
+                               const std::filesystem::path& key) {
+  const bool good = SSL_use_certificate_chain_file(ssl, chain.c_str()) == 1 &&
+                    SSL_use_PrivateKey_file(ssl, key.c_str(), SSL_FILETYPE_PEM) == 1 &&
+                    SSL_check_private_key(ssl) == 1;
+  ERR_clear_error();
+  if (good) set_state(ssl, HelloState::present_h1);
+  return good;
+}
+
 void SandboxTls::refuse(SSL* ssl) { set_state(ssl, HelloState::refuse); }
 
 UpstreamTls::UpstreamTls(const std::vector<std::filesystem::path>& extra_roots)
@@ -123,6 +158,8 @@ UpstreamTls::UpstreamTls(const std::vector<std::filesystem::path>& extra_roots)
   SSL_CTX_set_mode(context, kModes);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+  SSL_CTX_sess_set_new_cb(context, on_new_session);
   if (SSL_CTX_set_default_verify_paths(context) != 1)
     fail("cannot read the system's root certificates");
   for (const auto& file : extra_roots) {
@@ -133,7 +170,8 @@ UpstreamTls::UpstreamTls(const std::vector<std::filesystem::path>& extra_roots)
   ERR_clear_error();
 }
 
-SSL* UpstreamTls::make(const HostName& host, HttpVersion newest) const {
+SSL* UpstreamTls::make(const HostName& host, HttpVersion newest,
+                       std::shared_ptr<TlsSessions> sessions, const std::string& key) const {
   SSL* ssl = SSL_new(context_.get());
   if (ssl == nullptr) return nullptr;
   const std::span<const unsigned char> offer =
@@ -143,7 +181,7 @@ SSL* UpstreamTls::make(const HostName& host, HttpVersion newest) const {
   if (host.is_address()) {
     named = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host.str().c_str()) == 1;
   } else {
-    SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    SSL_set_hostflags(ssl, kNameRules);
     named = SSL_set_tlsext_host_name(ssl, host.str().c_str()) == 1 &&
             SSL_set1_host(ssl, host.str().c_str()) == 1;
   }
@@ -152,7 +190,20 @@ SSL* UpstreamTls::make(const HostName& host, HttpVersion newest) const {
     return nullptr;
   }
   SSL_set_connect_state(ssl);
+  if (sessions) {
+    if (const SslSessionPtr known = sessions->take(key)) SSL_set_session(ssl, known.get());
+    auto remembering = std::make_unique<Remembering>(Remembering{std::move(sessions), key});
+    if (SSL_set_ex_data(ssl, remembering_index(), remembering.get()) == 1)
+      (void)remembering.release();
+  }
   return ssl;
+}
+
+bool UpstreamTls::proves(SSL* ssl, const HostName& host) {
+  X509* leaf = SSL_get0_peer_certificate(ssl);
+  if (leaf == nullptr || SSL_get_verify_result(ssl) != X509_V_OK) return false;
+  if (host.is_address()) return X509_check_ip_asc(leaf, host.str().c_str(), 0) == 1;
+  return X509_check_host(leaf, host.str().c_str(), 0, kNameRules, nullptr) == 1;
 }
 
 HttpVersion negotiated_version(SSL* ssl) {

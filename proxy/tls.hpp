@@ -12,6 +12,7 @@
 #include "certs/leaf_cache.hpp"
 #include "http/authority.hpp"
 #include "proxy/rewrite.hpp"
+#include "proxy/tls_sessions.hpp"
 
 namespace warder {
 
@@ -36,6 +37,9 @@ class SandboxTls {
   static bool offers_h2(SSL* ssl);
   // Present `leaf`, and speak `best` if the client offers it, else what it does offer. False when OpenSSL fails.
   static bool present(SSL* ssl, X509* leaf, EVP_PKEY* key, HttpVersion best);
+  // The same with a chain and its key from files, for a server that speaks HTTP/1.1 only.
+  static bool present_files(SSL* ssl, const std::filesystem::path& chain,
+                            const std::filesystem::path& key);
   // Answer with an access_denied alert.
   static void refuse(SSL* ssl);
 
@@ -49,8 +53,13 @@ class UpstreamTls {
   explicit UpstreamTls(
       const std::vector<std::filesystem::path>& extra_roots);  // throws std::runtime_error
   // A client SSL that will only finish its handshake with `host`. nullptr when OpenSSL fails. HTTP/1.1 is offered, and
-  // `newest`.
-  SSL* make(const HostName& host, HttpVersion newest = HttpVersion::http11) const;
+  // `newest`. With `sessions` it resumes what they have for `key`, which must say all that is verified, and leaves there
+  // what the origin gives it, as long as it lives.
+  SSL* make(const HostName& host, HttpVersion newest = HttpVersion::http11,
+            std::shared_ptr<TlsSessions> sessions = nullptr, const std::string& key = {}) const;
+
+  // After a handshake: is the peer proven to be `host`? OpenSSL does not look again where it resumed.
+  static bool proves(SSL* ssl, const HostName& host);
 
   // After a failed handshake: one sentence for the audit record and the error body.
   static std::string failure(SSL* ssl);

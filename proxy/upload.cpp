@@ -6,19 +6,6 @@
 namespace warder {
 namespace {
 
-Refusal tripped(const Exchange& exchange, const BodyTripwire& tripwire) {
-  Refusal refusal;
-  refusal.reason = tripwire.reason();
-  if (refusal.reason == Reason::placeholder_wrong_place) {
-    const auto grants = exchange.session.secrets->grants_for(exchange.authority->host);
-    const auto names_it = [&](const Grant* grant) { return grant->secret == tripwire.secret(); };
-    if (std::none_of(grants.begin(), grants.end(), names_it))
-      refusal.reason = Reason::placeholder_wrong_host;
-  }
-  refusal.detail = "a placeholder of secret " + tripwire.secret() + " stands in the request body";
-  return refusal;
-}
-
 Refusal plain(Reason reason, std::string detail = {}) {
   Refusal refusal;
   refusal.reason = reason;
@@ -66,7 +53,7 @@ Task<> pump(Exchange& exchange) {
     }
     const std::string_view piece = tripwire.feed(step.piece, held);
     if (tripwire.hit()) {
-      fail(exchange, tripped(exchange, tripwire));
+      fail(exchange, tripped(exchange, tripwire, "the request body"));
       co_return;
     }
     // The origin no longer takes it: it may have answered already, and the download will see.
@@ -75,6 +62,20 @@ Task<> pump(Exchange& exchange) {
 }
 
 }  // namespace
+
+Refusal tripped(const Exchange& exchange, const BodyTripwire& tripwire, std::string_view where) {
+  Refusal refusal;
+  refusal.reason = tripwire.reason();
+  if (refusal.reason == Reason::placeholder_wrong_place) {
+    const auto grants = exchange.session.secrets->grants_for(exchange.authority->host);
+    const auto names_it = [&](const Grant* grant) { return grant->secret == tripwire.secret(); };
+    if (std::none_of(grants.begin(), grants.end(), names_it))
+      refusal.reason = Reason::placeholder_wrong_host;
+  }
+  refusal.detail = "a placeholder of secret " + tripwire.secret() + " stands in ";
+  refusal.detail += where;
+  return refusal;
+}
 
 Task<> run_upload(Exchange& exchange) {
   co_await pump(exchange);

@@ -3,8 +3,14 @@
 namespace warder {
 namespace {
 
-Task<std::optional<DialFailure>> verify(Upstream& made, Gateway& gateway, HttpVersion newest) {
-  SSL* ssl = gateway.upstream_tls.make(made.authority.host, newest);
+Task<std::optional<DialFailure>> verify(Upstream& made, Gateway& gateway, HttpVersion newest,
+                                        std::shared_ptr<TlsSessions> sessions) {
+  const HostName& host = made.key.authority.host;
+  SSL* ssl = gateway.upstream_tls.make(host, newest, std::move(sessions), made.key.str());
+  if (ssl != nullptr && made.key.identity && !made.key.identity->show_on(ssl)) {
+    SSL_free(ssl);
+    ssl = nullptr;
+  }
   if (ssl == nullptr) co_return DialFailure{Reason::internal, "cannot make a TLS client"};
   Stream& stream = *made.stream;
   stream.begin_tls(ssl);
@@ -17,6 +23,10 @@ Task<std::optional<DialFailure>> verify(Upstream& made, Gateway& gateway, HttpVe
                         made.facts.address + ": " + UpstreamTls::failure(ssl)};
     co_return std::move(failure);
   }
+  if (!UpstreamTls::proves(ssl, host))
+    co_return DialFailure{
+        Reason::upstream_tls_failed,
+        made.facts.address + ": what was resumed is not proven to be " + host.str()};
   made.facts.tls = UpstreamTls::describe(ssl);
   made.facts.leaf = UpstreamTls::leaf_fingerprint(ssl);
   made.version = negotiated_version(ssl);
@@ -25,23 +35,28 @@ Task<std::optional<DialFailure>> verify(Upstream& made, Gateway& gateway, HttpVe
 
 }  // namespace
 
+std::string OriginKey::str() const {
+  const bool allowed = private_addresses == PrivateAddresses::allowed;
+  return authority.origin() + (allowed ? " private " : " ") +
+         (identity ? identity->fingerprint() : "");
+}
+
 Task<std::variant<Upstream, DialFailure>> open_upstream(Worker& worker, Gateway& gateway,
-                                                        Authority authority,
-                                                        PrivateAddresses allowed,
-                                                        HttpVersion newest) {
+                                                        OriginKey key, HttpVersion newest,
+                                                        std::shared_ptr<TlsSessions> sessions) {
   const SteadyTime began = std::chrono::steady_clock::now();
-  auto dialled = co_await dial(worker, gateway, authority, allowed);
+  auto dialled = co_await dial(worker, gateway, key.authority, key.private_addresses);
   if (auto* failure = std::get_if<DialFailure>(&dialled)) co_return std::move(*failure);
-  Upstream made{std::move(authority),
-                allowed,
+  Upstream made{std::move(key),
                 std::move(std::get<std::unique_ptr<Stream>>(dialled)),
                 {},
-                HttpVersion::http11};
+                HttpVersion::http11,
+                nullptr};
   error_code ignored;
   const auto peer = made.stream->socket().remote_endpoint(ignored);
   made.facts.address = peer.address().to_string() + ":" + std::to_string(peer.port());
-  if (made.authority.scheme == Scheme::https) {
-    auto failed = co_await verify(made, gateway, newest);
+  if (made.key.authority.scheme == Scheme::https) {
+    auto failed = co_await verify(made, gateway, newest, std::move(sessions));
     if (failed) co_return std::move(*failed);
   }
   made.facts.connect_time = std::chrono::duration_cast<std::chrono::microseconds>(

@@ -59,6 +59,9 @@ class BodyTripwire {
   std::string_view feed(std::string_view in, std::string& scratch);
   std::string_view finish(std::string& scratch);
   bool hit() const { return reason_ != Reason::none; }
+  // How many bytes have come in and not left; and could any ever be held?
+  std::size_t held() const { return held_.size(); }
+  bool can_hold() const { return foreign_ || !secrets_.placeholders().empty(); }
   // placeholder_wrong_place, placeholder_foreign; none without a hit. Whether a grant names the
   // host at all (else placeholder_wrong_host) is for the caller to say.
   Reason reason() const { return reason_; }

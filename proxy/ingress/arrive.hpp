@@ -10,9 +10,9 @@ namespace warder {
 // `connection.arrival` has the port, and the name or the address. From the first byte to the last.
 Task<> serve_arrival(Connection& connection);
 
-// The connection stands for this address: for the name that the session's resolver gave it, or for itself. False: a
-// synthetic address that nobody was given.
-bool stand_for_address(Connection& connection, const IpAddress& address);
+// The connection stands for this name, or for this address: for the name that the session's resolver gave it, or for
+// itself. False: a synthetic address that nobody was given.
+bool stand_for(Connection& connection, const HostName& host);
 
 // "api.test:443", for records and messages.
 std::string where_to(const Arrival& arrival);

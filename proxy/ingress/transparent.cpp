@@ -61,7 +61,8 @@ Task<> serve_transparent(Worker& worker, Gateway& gateway, std::shared_ptr<Sessi
     co_return;
   }
   connection.arrival.port = to->port;
-  if (!stand_for_address(connection, to->address)) {
+  const auto host = HostName::parse(to->address.str());
+  if (!host || !stand_for(connection, *host)) {
     Verdict nobody_was_given_it;
     std::string where = to->address.str() + ":" + std::to_string(to->port);
     co_await refuse_silently(connection, std::move(nobody_was_given_it), std::move(where));

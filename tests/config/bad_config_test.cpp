@@ -137,15 +137,11 @@ TEST_CASE("bad config: rules") {
        "w.yaml:5:18: 'hosts' must be text, not a list"},
       {with_rule("{hosts: [a.test]}"), "w.yaml:5:9: a rule has no 'action': add it"},
       {with_rule("{hosts: [a.test], action: permit}"),
-       R"(w.yaml:5:35: unknown action "permit": known are allow, deny)"},
+       R"(w.yaml:5:35: unknown action "permit": known are allow, deny, tcp, tunnel)"},
       {with_rule("{hosts: [a.test], action: Allow}"),
        R"(w.yaml:5:35: unknown action "Allow": did you mean 'allow'?)"},
-      {with_rule("{hosts: [a.test], action: tcp}"),
-       "w.yaml:5:35: action 'tcp' is not there yet: use allow or deny"},
-      {with_rule("{hosts: [a.test], action: tunnel}"),
-       "w.yaml:5:35: action 'tunnel' is not there yet: use allow or deny"},
       {with_rule("{hosts: [a.test], action: ask}"),
-       "w.yaml:5:35: action 'ask' is not there yet: use allow or deny"},
+       "w.yaml:5:35: action 'ask' is not there yet: use allow, deny, tcp or tunnel"},
       {with_rule(R"({hosts: ["*"], action: allow})"),
        R"(w.yaml:5:18: hosts: "*" would mean every host: name the hosts, or write "*.example.com" for all below one)"},
       {with_rule(R"({hosts: ["https://a.test/"], action: allow})"),
@@ -208,6 +204,54 @@ TEST_CASE("bad config: rules") {
        "name"},
       {in_rule("hosts: [b.test]"),
        R"(w.yaml:5:42: key "hosts" stands twice in this map (first in line 5): remove one)"},
+  });
+}
+
+TEST_CASE("bad config: rules that inspect nothing") {
+  const auto raw = [](const std::string& more) {
+    return with_rule("{name: db, hosts: [db.test], " + more + "}");
+  };
+  const auto beside = [&](const std::string& other) {
+    return raw("ports: [5432, 443], action: tcp") + "      - {name: web, " + other + "}\n";
+  };
+  check({
+      {raw("action: tcp"),
+       "w.yaml:5:9: rule 'db' has action tcp and no 'ports', which it needs: add them, such as "
+       "ports: [5432]"},
+      {raw("action: tunnel"),
+       "w.yaml:5:9: rule 'db' has action tunnel and no 'ports', which it needs: add them, such as "
+       "ports: [443]"},
+      {raw("ports: [22], action: tcp, methods: [GET]"),
+       "w.yaml:5:9: rule 'db' has action tcp, which inspects nothing, and 'methods': remove "
+       "'methods', or write action: allow"},
+      {raw(R"(ports: [443], action: tunnel, paths: ["/**"])"),
+       "w.yaml:5:9: rule 'db' has action tunnel, which inspects nothing, and 'paths': remove "
+       "'paths', or write action: allow"},
+      {raw("ports: [22, 53], action: tcp"),
+       "w.yaml:5:9: rule 'db' has action tcp on port 53, which can never work: every TCP "
+       "connection "
+       "of the sandbox to port 53 is answered as DNS by Warder itself: remove 53"},
+      {beside("hosts: [\"*.test\"], action: allow"),
+       "w.yaml:6:9: rule 'db' (w.yaml:5) passes db.test port 443 uninspected (action tcp), and "
+       "rule "
+       "'web' (w.yaml:6) allows it as inspected HTTP: take port 443 or the host out of one of them "
+       "(a rule without ports has 80 and 443)"},
+      {beside("hosts: [db.test], ports: [5432], action: allow"),
+       "w.yaml:6:9: rule 'db' (w.yaml:5) passes db.test port 5432 uninspected (action tcp), and "
+       "rule 'web' (w.yaml:6) allows it as inspected HTTP: take port 5432 or the host out of one "
+       "of "
+       "them"},
+      {beside("hosts: [db.test], methods: [PUT], action: deny"),
+       "w.yaml:6:9: rule 'db' (w.yaml:5) passes db.test port 5432 uninspected (action tcp), and "
+       "rule 'web' (w.yaml:6) denies methods or paths there, which nobody would see: give rule "
+       "'web' (w.yaml:6) ports that leave 5432 out"},
+      {with_secret(
+           "tok: {source: {env: T}}\npolicies:\n  t:\n    grants:\n      - {secret: tok, "
+           "hosts: [a.test, db.test]}\n    rules:\n      - {name: db, hosts: [\"**.test\"], "
+           "ports: [22], action: tcp}\n      - {hosts: [a.test], action: allow}\n"),
+       "w.yaml:7:9: grant of 'tok' at db.test: only rule 'db' reaches it, which inspects nothing, "
+       "so "
+       "no placeholder is ever swapped there: remove the host from the grant"},
   });
 }
 
@@ -276,6 +320,16 @@ TEST_CASE("bad config: grants") {
        R"(w.yaml:2:34: unknown secret "x" in a grant: name it under 'secrets' first)"},
       {with_grant("{hosts: [a.test]}"), "w.yaml:7:9: a grant has no 'secret': add it"},
       {with_grant("{secret: tok}"), "w.yaml:7:9: a grant has no 'hosts': add it"},
+      {with_grant("{client_certificate: a.pem, hosts: [a.test]}"),
+       R"(w.yaml:7:30: 'client_certificate' must be a map (key: value), not "a.pem")"},
+      {with_grant("{client_certificate: {certificate: a.pem}, hosts: [a.test]}"),
+       "w.yaml:7:30: client_certificate has no 'key': add it"},
+      {with_grant("{client_certificate: {certificate: a.pem, key: a.key}}"),
+       "w.yaml:7:9: a grant of a client certificate has no 'hosts': add it"},
+      {with_grant(
+           "{client_certificate: {certificate: a.pem, key: a.key}, hosts: [a.test], at: [basic]}"),
+       "w.yaml:7:81: unknown key 'at' in a grant of a client certificate: known are "
+       "client_certificate, hosts"},
       {with_grant(R"({secret: tok, hosts: ["*"]})"),
        R"(w.yaml:7:31: hosts: "*" would mean every host: name the hosts, or write "*.example.com" for all below one)"},
       {with_grant("{secret: tok, hosts: [a.test], at: []}"),
@@ -303,7 +357,8 @@ TEST_CASE("bad config: grants") {
       {with_grant("{secret: tok, hosts: [a.test], foreign: pass}"),
        "w.yaml:7:40: key 'foreign' in a grant is not there yet: remove it"},
       {with_grant("{secret: tok, hosts: [a.test], place: [basic]}"),
-       "w.yaml:7:40: unknown key 'place' in a grant: known are secret, hosts, at"},
+       "w.yaml:7:40: unknown key 'place' in a grant: known are secret, hosts, at, "
+       "client_certificate"},
       {with_grant("tok"),
        R"(w.yaml:7:9: a grant must be a map such as {secret: NAME, hosts: [api.example.com]}, not "tok")"},
   });
@@ -348,7 +403,33 @@ TEST_CASE("bad config: the gateway") {
       {with_gateway("upstream: {response_timeout: 99999999999s}\n"),
        R"(w.yaml:3:32: 'response_timeout' is "99999999999s": write a time with its unit, from 1ms to 1440m, such as 500ms, 10s or 5m)"},
       {with_gateway("upstream: {proxy: x}\n"),
-       "w.yaml:3:14: unknown key 'proxy' in upstream: known are ca, connect_to, connect_timeout, "
-       "response_timeout, idle_timeout"},
+       "w.yaml:3:14: unknown key 'proxy' in upstream: known are ca, connect_to, resolvers, "
+       "connect_timeout, response_timeout, idle_timeout, pool"},
+      {with_gateway("upstream: {pool: 5}\n"),
+       "w.yaml:3:20: 'pool' must be a map (key: value), not \"5\""},
+      {with_gateway("upstream: {pool: {idle: 60}}\n"),
+       R"(w.yaml:3:27: 'idle' is "60": write a time with its unit, from 1ms to 1440m, such as 500ms, 10s or 5m)"},
+      {with_gateway("upstream: {pool: {per_authority: 0}}\n"),
+       R"(w.yaml:3:36: 'per_authority' is "0": write a number of connections, from 1 to 65536)"},
+      {with_gateway("upstream: {pool: {per_authority: 8x}}\n"),
+       R"(w.yaml:3:36: 'per_authority' is "8x": write a number of connections, from 1 to 65536)"},
+      {with_gateway("upstream: {pool: {per_session: 65537}}\n"),
+       R"(w.yaml:3:34: 'per_session' is "65537": write a number of connections, from 0 to 65536)"},
+      {with_gateway("upstream: {pool: {per_session: -1}}\n"),
+       R"(w.yaml:3:34: 'per_session' is "-1": write a number of connections, from 0 to 65536)"},
+      {with_gateway("upstream: {pool: {per_host: 1}}\n"),
+       "w.yaml:3:21: unknown key 'per_host' in pool: known are idle, per_authority, per_session"},
+      {with_gateway("upstream: {resolvers: []}\n"),
+       "w.yaml:3:25: 'resolvers' is an empty list: name at least one, or remove the key"},
+      {with_gateway("upstream: {resolvers: [dns.test]}\n"),
+       R"(w.yaml:3:26: resolvers: "dns.test" is a name: write an address, with its port if that is not 53, such as "10.0.0.53", "10.0.0.53:5353" or "[2001:db8::53]:53")"},
+      {with_gateway("upstream: {resolvers: [\"10.0.0.53\", \"tls://1.1.1.1\"]}\n"),
+       R"(w.yaml:3:39: resolvers: "tls://1.1.1.1" is not an address (the port is not a number from 1 to 65535): write an address, with its port if that is not 53, such as "10.0.0.53", "10.0.0.53:5353" or "[2001:db8::53]:53")"},
+      {with_gateway("upstream: {resolvers: [\"2001:db8::53\"]}\n"),
+       R"(w.yaml:3:26: resolvers: "2001:db8::53" needs brackets: write "[2001:db8::53]")"},
+      {with_gateway("upstream: {resolvers: [10.0.0.53, \"10.0.0.53:53\"]}\n"),
+       R"(w.yaml:3:37: resolvers: "10.0.0.53:53" stands twice: remove one)"},
+      {with_gateway("upstream: {resolvers: [10.0.0.1, 10.0.0.2, 10.0.0.3, 10.0.0.4, 10.0.0.5]}\n"),
+       "w.yaml:3:66: resolvers: more than 4: keep those that answer best"},
   });
 }

@@ -60,12 +60,24 @@ void check_equal(const Config& a, const Config& b) {
       CHECK(x.grants[i].at == y.grants[i].at);
     }
   }
+  for (std::size_t p = 0; p < a.policies.size(); ++p) {
+    const auto& x = a.policies[p].certificates;
+    const auto& y = b.policies[p].certificates;
+    REQUIRE(x.size() == y.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      CHECK(x[i].certificate == y[i].certificate);
+      CHECK(x[i].key == y[i].key);
+      CHECK(x[i].hosts == y[i].hosts);
+    }
+  }
   CHECK(a.gateway.audit_file == b.gateway.audit_file);
   CHECK(a.gateway.upstream.ca == b.gateway.upstream.ca);
   CHECK(a.gateway.upstream.connect_to == b.gateway.upstream.connect_to);
+  CHECK(a.gateway.upstream.resolvers == b.gateway.upstream.resolvers);
   CHECK(a.gateway.upstream.connect_timeout == b.gateway.upstream.connect_timeout);
   CHECK(a.gateway.upstream.response_timeout == b.gateway.upstream.response_timeout);
   CHECK(a.gateway.upstream.idle_timeout == b.gateway.upstream.idle_timeout);
+  CHECK(a.gateway.upstream.pool == b.gateway.upstream.pool);
 }
 
 void check_round_trip(const Config& config) {
@@ -207,6 +219,16 @@ TEST_CASE("bad flags are quoted and corrected, and change nothing") {
       "--secret \"API_TOKEN@a.test\": secret 'tok' (w.yaml:3) already has the placeholder variable "
       "API_TOKEN: use that one, or rename it");
 
+  const Config raw = parse_config(
+      "version: 1\npolicies: {run: {rules: [{name: db, hosts: [db.test], ports: [5432], action: "
+      "tcp}]}}\n",
+      "w.yaml");
+  CHECK(error_of({{"db.test:5432"}, {}}, raw) ==
+        "rule 'db' (w.yaml:2) passes db.test port 5432 uninspected (action tcp), and rule 'rule-2' "
+        "(--allow db.test:5432) allows it as inspected HTTP: take port 5432 or the host out of one "
+        "of them");
+  CHECK(error_of({{"db.test"}, {"TOKEN@db.test"}}, raw) == "taken");
+
   Config config;
   CHECK_THROWS_AS(apply_flags(config, "run", {{"good.test", "*"}, {}}), ConfigError);
   CHECK(config.policies.empty());
@@ -226,13 +248,17 @@ TEST_CASE("whatever loads is printed as YAML that loads to the same") {
       "8443], methods: "
       "[\"NULL\", M-SEARCH], paths: [\"/a\\\"b\", \"/%2A/*\", \"/'!\"], action: deny}\n"
       "      - {name: \"1\", hosts: [\"**.y.test\"], action: allow, allow_private: true}\n"
+      "      - {hosts: [db.test], ports: [22, 443], action: tcp, allow_private: true}\n"
+      "      - {hosts: [\"*.push.test\"], ports: [443], action: tunnel}\n"
       "    grants:\n"
+      "      - {client_certificate: {certificate: \"a, b.pem\", key: /k/a.key}, hosts: "
+      "[\"*.m.test\"]}\n"
       "      - {secret: yes, hosts: [x.test], at: [basic, \"header:x-api-key\"]}\n"
       "gateway:\n"
       "  audit: {file: \"/var/ä/a.jsonl\"}\n"
       "  upstream: {ca: [\"a, b.pem\"], connect_to: {\"[2001:db8::1]:443\": \"[::1]:1\"}, "
-      "connect_timeout: 1ms, "
-      "idle_timeout: 1440m}\n",
+      "resolvers: [10.0.0.53, \"[2001:db8::53]:5353\"], connect_timeout: 1ms, "
+      "idle_timeout: 1440m, pool: {idle: 5s, per_authority: 1, per_session: 0}}\n",
       "/project/warder.yaml"));
   check_round_trip(parse_config("version: 1\npolicies: {t: {}}\n", "w.yaml"));
   check_round_trip(with_flags({}));

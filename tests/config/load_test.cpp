@@ -81,16 +81,34 @@ TEST_CASE("the example loads, and says every key there is") {
   const std::filesystem::path example =
       std::filesystem::path(__FILE__).parent_path() / "../../config/example.yaml";
   const Config config = load_config(example);
-  CHECK(config.policies.at(0).rules.size() == 6);
+  CHECK(config.policies.at(0).rules.size() == 8);
   CHECK(config.secret("anthropic")->source.file == "/run/secrets/anthropic");
   CHECK(config.secret("github")->placeholder_env == "GITHUB_TOKEN");
   CHECK(config.gateway.upstream.response_timeout == std::chrono::minutes(5));
   CHECK(ask(config, "api.github.com", "GET", "/repos/acme/x/issues").rule == "issues");
   CHECK(ask(config, "api.github.com", "GET", "/repos/acme/x/%6Beys").rule == "no-keys");
-  for (const char* key :
-       {"name:", "hosts:", "ports:", "methods:", "paths:", "action:", "allow_private:", "secret:",
-        "at:", "source:", "placeholder:", "audit:", "ca:", "connect_to:", "connect_timeout:",
-        "response_timeout:", "idle_timeout:"}) {
+  for (const char* key : {"name:",
+                          "hosts:",
+                          "ports:",
+                          "methods:",
+                          "paths:",
+                          "action:",
+                          "allow_private:",
+                          "secret:",
+                          "at:",
+                          "source:",
+                          "placeholder:",
+                          "audit:",
+                          "ca:",
+                          "connect_to:",
+                          "resolvers:",
+                          "connect_timeout:",
+                          "response_timeout:",
+                          "idle_timeout:",
+                          "pool:",
+                          "idle:",
+                          "per_authority:",
+                          "per_session:"}) {
     CAPTURE(key);
     CHECK(config.bytes.find(key) != std::string::npos);
   }
@@ -211,6 +229,23 @@ TEST_CASE("nothing hides from whoever reads the file") {
         "  audit file \"/project/audit/audit.jsonl\"\n"
         "  trusts the authority in \"/project/test-ca.pem\"\n"
         "  connects to 127.0.0.1:8443 for api.test:443\n");
+}
+
+TEST_CASE("rules that inspect nothing say so") {
+  const Config config = load(
+      "version: 1\npolicies:\n  t:\n    rules:\n"
+      "      - {name: db, hosts: [db.test], ports: [5432, 443], action: tcp, allow_private: true}\n"
+      "      - {name: push, hosts: [\"*.push.test\"], ports: [443], action: tunnel}\n"
+      "      - {hosts: [db.test], ports: [80], action: allow}\n");
+  CHECK(config.policies[0].rules[0].action == Action::tcp);
+  CHECK(config.policies[0].rules[1].action == Action::tunnel);
+  CHECK(summary(config) ==
+        "policy 't':\n"
+        "  tcp    db.test : 5432, 443 · any bytes, not inspected · private addresses too   [db, "
+        "warder.yaml:5]\n"
+        "  tunnel *.push.test : 443 · TLS end to end, not inspected   [push, warder.yaml:6]\n"
+        "  allow  db.test : 80 (clear text) · any method · any path   [rule-3, warder.yaml:7]\n"
+        "  refuse everything else\n");
 }
 
 TEST_CASE("hostile YAML ends quickly") {

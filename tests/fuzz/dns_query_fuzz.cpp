@@ -16,6 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   answer.address = {198, 18, 0, 2};
   answer.extended_error = 15;
   answer.extended_text = std::string(packet);
+  answer.pointer = "api.test";
   const std::string reply = write_answer(*query, answer);
   if (reply.size() > 512 || parse_query(reply)) std::abort();
   const std::size_t question = query->wire_name.empty() ? 0 : query->wire_name.size() + 4;

@@ -54,9 +54,14 @@ TEST_CASE("an HTTP/2 head that is malformed resets its stream and nothing else")
       {"asterisk for GET", changed(3, ":path", "*")},
       {"empty authority", changed(2, ":authority", "")},
       {"authority with a space", changed(2, ":authority", "api.test evil")},
+      {"authority beyond ASCII", changed(2, ":authority",
+                                         "b\xc3\xbc"
+                                         "cher.test")},
       {"scheme of something else", changed(1, ":scheme", "ftp")},
       {"method with a space", changed(0, ":method", "GET /x")},
       {"method with a line end", changed(0, ":method", "GET\r\n")},
+      {"method in lower case", changed(0, ":method", "get")},
+      {"method of 33 characters", changed(0, ":method", std::string(33, 'A'))},
       {"CONNECT with path and scheme", changed(0, ":method", "CONNECT")},
       {"extended CONNECT", with(":protocol", "websocket")},
       {"unknown pseudo field", with(":foo", "x")},
@@ -130,7 +135,8 @@ TEST_CASE("BR-031: a length that is not the sum of the DATA ends the stream, nev
 TEST_CASE("trailers that would change the message are refused") {
   const auto trailer = GENERATE(Fields{{"content-length", "3"}}, Fields{{"host", "evil.test"}},
                                 Fields{{"transfer-encoding", "chunked"}}, Fields{{":path", "/x"}},
-                                Fields{{"te", "trailers"}}, Fields{{"a", "b\n"}});
+                                Fields{{"te", "trailers"}}, Fields{{"a", "b\n"}},
+                                Fields{{"authorization", "Bearer x"}}, Fields{{"cookie", "a=b"}});
   const Verdict verdict =
       beside_a_good_one(head(1, post(), kEndHeaders) + frame(data, 0, 1, "abc") + head(1, trailer));
   CHECK(verdict.events == "1 POST https / [host: api.test]\n1 data abc\n1 reset 1\n" + kGoodBeside);

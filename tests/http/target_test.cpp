@@ -109,6 +109,24 @@ TEST_CASE("fragments, white space, control and non-ASCII bytes have no place in 
   }
 }
 
+TEST_CASE("BR-079 a host beyond ASCII has a place in a target, a path has none") {
+  CHECK(parse_target("CONNECT", "bücher.test:443")->host_port->host.str() == "xn--bcher-kva.test");
+  CHECK(parse_target("GET", "http://bücher.test/x?y")->host_port->host.str() ==
+        "xn--bcher-kva.test");
+  CHECK(parse_target("GET", "http://bücher.test?y")->path == "/");
+  for (const std::string_view text :
+       {"http://bücher.test/ü", "http://bücher.test?ü", "http://api.test/ü", "/http://ü/", "ü",
+        "hüttp://api.test/", "http:/ü", "http://ü@api.test/", "http://bücher.test#ü", "*ü"}) {
+    CAPTURE(text);
+    CHECK_FALSE(parse_target("GET", text).has_value());
+  }
+  for (const std::string_view text :
+       {"ü", "ü:443/ü", "ü@api.test:443", "１２７.0.0.1:443", "ü:４４３"}) {
+    CAPTURE(text);
+    CHECK_FALSE(parse_target("CONNECT", text).has_value());
+  }
+}
+
 TEST_CASE("paths with two readings are ambiguous") {
   for (const std::string_view path : {"/.",
                                       "/..",

@@ -52,8 +52,16 @@ TEST_CASE("host patterns that are not one say the correction") {
       {"api..test", R"("api..test" has an empty label: write "api.test")"},
       {".dot.test",
        R"(".dot.test" begins with a dot: write "**.dot.test" for the name and all below, or "*.dot.test" for all below)"},
-      {"bücher.test",
-       "\"bücher.test\" is not ASCII: write the name's A-label form, which begins with \"xn--\""},
+      {"☃.test",
+       R"("☃.test" is no host name (characters that no internationalized name has): write the name's A-label form, which begins with "xn--")"},
+      {"１２７.0.0.1",
+       R"("１２７.0.0.1" is a spelling of an IPv4 address that not everybody reads alike: write four decimal numbers, such as 192.0.2.1)"},
+      {"https://bücher.test/",
+       R"("https://bücher.test/" has a scheme, which a host does not have: write xn--bcher-kva.test instead)"},
+      {"a／b.test",
+       R"("a／b.test" is no host name (a character that no host name has): write a name such as "api.example.com")"},
+      {"＊.bücher.test",
+       R"("＊.bücher.test" is no host name (a character that no host name has): write a name such as "api.example.com")"},
       {"127.1",
        R"("127.1" is a spelling of an IPv4 address that not everybody reads alike: write four decimal numbers, such as 192.0.2.1)"},
       {"2130706433",
@@ -114,6 +122,17 @@ TEST_CASE("a wildcard stops at a label's boundary") {
   CHECK(matches("10.77.0.2", "10.77.0.2"));
   CHECK_FALSE(matches("10.77.0.2", "10.77.0.20"));
   CHECK_FALSE(matches("*.test", "10.77.0.2"));
+}
+
+TEST_CASE("BR-079 a pattern may be written in its own letters, and is shown as an A-label") {
+  CHECK(host_pattern("bücher.test").str() == "xn--bcher-kva.test");
+  CHECK(host_pattern("*.BÜCHER.test").str() == "*.xn--bcher-kva.test");
+  CHECK(host_pattern("**.bu\u0308cher.test.").str() == "**.xn--bcher-kva.test");
+  CHECK(host_pattern("bücher.test") == host_pattern("xn--bcher-kva.test"));
+  CHECK(matches("*.bücher.test", "a.xn--bcher-kva.test"));
+  CHECK(matches("*.xn--bcher-kva.test", "ä.bücher.test"));
+  CHECK_FALSE(matches("*.bücher.test", "bücher.test"));
+  CHECK_FALSE(matches("bücher.test", "bucher.test"));
 }
 
 TEST_CASE("patterns overlap when one host could match both") {

@@ -75,6 +75,35 @@ TEST_CASE("a host is compared as a name, not as text") {
   }
 }
 
+TEST_CASE("BR-079 one verdict for a host, by whatever spelling and route it is named") {
+  const char* const spellings[] = {"xn--bcher-kva.test", "XN--BCHER-KVA.Test.", "bücher.test",
+                                   "BÜCHER.TEST.",       "bu\u0308cher.test",   "bücher。ｔｅｓｔ"};
+  Arrival forwards;
+  forwards.forwards = true;
+  for (const auto& [pattern, reason] : {std::pair("bücher.test", Reason::none),
+                                        std::pair("*.bücher.test", Reason::host_not_allowed)}) {
+    const Policy policy = allowing(pattern);
+    for (const std::string spelling : spellings) {
+      CAPTURE(pattern, spelling);
+      // Host below SNI or CONNECT, both in that spelling, and the URL of an absolute form.
+      const Judgement by_host =
+          judge(request("GET", "/", {spelling}), tls_to("bücher.test"), policy);
+      CHECK(by_host.verdict.reason == reason);
+      CHECK(by_host.authority == Authority{Scheme::https, name("xn--bcher-kva.test"), 443});
+      CHECK(reason_of(request("GET", "/", {spelling + ":443"}), tls_to(spelling), policy) ==
+            reason);
+      CHECK(reason_of(request("GET", "http://" + spelling + "/", {"bücher.test:80"}), forwards,
+                      policy) == reason);
+      CHECK(reason_of(request("GET", "/", {"bucher.test"}), tls_to(spelling), policy) ==
+            Reason::authority_mismatch);
+    }
+  }
+  for (const char* odd : {"１２７.0.0.1", "bücher..test", "☃.test", "ü@api.test", "api／x.test"}) {
+    CAPTURE(odd);
+    CHECK(reason_of(request("GET", "/", {odd}), tls_to("api.test")) == Reason::malformed_request);
+  }
+}
+
 TEST_CASE("BR-083 another host than the connection's is misdirected, whatever the policy allows") {
   for (const char* other :
        {"evil.test", "api.test:8443", "api.test:80", "sub.api.test", "127.0.0.1", "[::1]"}) {

@@ -30,6 +30,7 @@ TEST_CASE("BR-139 five hundred connections, one after another, leave nothing beh
 
 TEST_CASE("BR-139 fifty clients at once, twenty requests each") {
   TestGateway warder(2);
+  warder.upstream.pool.idle = milliseconds(100);
   Origin origin(answers(ok("x")), warder.trusted_tls("api.test"));
   warder.route("api.test", Scheme::https, origin);
   CHECK(is_ok(*warder.tls()));
@@ -47,7 +48,7 @@ TEST_CASE("BR-139 fifty clients at once, twenty requests each") {
   CHECK(good == 1000);
   clients.clear();
   CHECK(within(milliseconds(5000), [&] { return open_fds() <= before + 5; }));
-  CHECK(origin.connections() == 51);
+  CHECK(origin.connections() <= 101);
 }
 
 TEST_CASE("BR-022 many small uploads with Expect over one connection") {

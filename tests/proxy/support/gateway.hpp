@@ -17,6 +17,7 @@
 #include "proxy/sandbox_tls.hpp"
 #include "secrets/placeholder.hpp"
 #include "tests/certs/fixtures.hpp"
+#include "tests/proxy/support/dns_script.hpp"
 #include "tests/proxy/support/origin.hpp"
 #include "tests/proxy/support/watched_log.hpp"
 
@@ -142,7 +143,8 @@ struct TestGateway {
   CertificateAuthority authority{clock};
   LeafCache leaves{authority};
   SandboxTls sandbox_tls;
-  Resolver resolver;
+  DnsScript names{zone_of({})};  // knows no name: no test asks the machine's own resolver
+  Resolver resolver{{names.address()}};
   UpstreamConfig upstream;
   GatewayLimits limits;
   std::vector<Rule> rules{allow("api.test"), allow("other.test")};

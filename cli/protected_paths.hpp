@@ -1,0 +1,25 @@
+// What of the host's files a sandbox must not see or change although its workspace may hold it: evidence, the sources
+// of secrets, what the next run will believe.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "config/config.hpp"
+
+namespace warder {
+
+// Directories that CMD sees empty: of the audit file, the state, the sources of secrets and tokens, the keys. Throws
+// ConfigError where one of them would be the workspace itself.
+std::vector<std::filesystem::path> covered_directories(const Config& config,
+                                                       const std::filesystem::path& workspace,
+                                                       const std::filesystem::path& audit_file);
+
+// Files that CMD may read and must not change: the configuration and its certificates. Absolute.
+std::vector<std::filesystem::path> believed_files(const Config& config);
+
+// A link below a writable directory cannot be held fast, only what it leads to. Throws ConfigError.
+void refuse_links(const std::vector<std::filesystem::path>& files,
+                  const std::vector<std::filesystem::path>& writable);
+
+}  // namespace warder

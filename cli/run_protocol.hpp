@@ -1,0 +1,67 @@
+// What `warder run --gateway` and `warder gateway` say to each other on the admin socket, behind POST /v1/runs with
+// Upgrade: warder-run (sandbox-launcher/channel.hpp frames it, descriptors beside it):
+//
+//   run → gateway   the request's body: RunRequest
+//   gateway → run   RunWelcome (an HTTP error with one sentence when it is refused)
+//   run → gateway   RunListeners with the sandbox's listening sockets
+//   gateway → run   {"go": true}: the session's start is on the disk and it is served; or {"error": "…"}
+//   gateway → run   {"say": "…"}, any time: a line for the person
+//   run → gateway   {"exit": code}; a peer that goes without it is taken for killed
+//   gateway → run   RunEnd
+#pragma once
+
+#include <boost/json.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "proxy/denials.hpp"
+
+namespace warder {
+
+inline constexpr const char* kRunPath = "/v1/runs";
+inline constexpr const char* kRunUpgrade = "warder-run";
+
+struct RunRequest {
+  std::string policy;  // empty: the only one
+  std::vector<std::string> command;
+  std::map<std::string, std::string> env;  // as CMD will get it: looked through for values
+  std::filesystem::path workspace;
+};
+
+struct RunWelcome {
+  std::string session;
+  std::string ca_pem;
+  std::string ca_hash;
+  std::map<std::string, std::string> placeholders;  // variable → placeholder
+  std::vector<std::string> covered;
+  std::vector<std::string> frozen;
+};
+
+struct RunListeners {
+  std::uint16_t port = 0;
+  std::vector<std::string> names;  // "tcp4", "dns_udp6", …: of the descriptors, in their order
+};
+
+struct RunEnd {
+  std::vector<Denial> denials;
+  std::uint64_t others = 0;
+  std::uint64_t exchanges = 0;
+  std::string audit_file;
+  bool recorded = false;
+};
+
+boost::json::value to_json(const RunRequest& request);
+boost::json::value to_json(const RunWelcome& welcome);
+boost::json::value to_json(const RunListeners& listeners);
+boost::json::value to_json(const RunEnd& end);
+// nullopt: it is not one.
+std::optional<RunRequest> run_request_from(const boost::json::value& json);
+std::optional<RunWelcome> run_welcome_from(const boost::json::value& json);
+std::optional<RunListeners> run_listeners_from(const boost::json::value& json);
+std::optional<RunEnd> run_end_from(const boost::json::value& json);
+
+}  // namespace warder

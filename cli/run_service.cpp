@@ -1,0 +1,180 @@
+#include "cli/run_service.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <array>
+#include <deque>
+#include <mutex>
+
+#include "base/random.hpp"
+#include "cli/environment.hpp"
+#include "cli/protected_paths.hpp"
+#include "cli/session_records.hpp"
+#include "sandbox-launcher/channel.hpp"
+
+namespace warder {
+namespace {
+
+namespace json = boost::json;
+
+constexpr int kKilled = 137;  // of a run that went without a word
+constexpr std::chrono::milliseconds kEndLimit{1'500};
+
+AdminReply refused(int status, std::string why) {
+  AdminReply reply;
+  reply.status = status;
+  reply.body = std::move(why);
+  return reply;
+}
+
+std::vector<std::string> strings(const std::vector<std::filesystem::path>& paths) {
+  std::vector<std::string> out;
+  for (const auto& path : paths) out.push_back(path.string());
+  return out;
+}
+
+json::value parsed(const std::string& text) {
+  boost::system::error_code failed;
+  json::value value = json::parse(text, failed);
+  return failed ? json::value() : value;
+}
+
+// The sandbox's sockets by name; a name that is not known is dropped, and closed.
+SandboxListeners listeners_from(const RunListeners& named, std::vector<Fd> fds) {
+  SandboxListeners listeners;
+  listeners.port = named.port;
+  const std::array<std::pair<std::string_view, Fd*>, 6> places{{{"tcp4", &listeners.tcp4},
+                                                                {"tcp6", &listeners.tcp6},
+                                                                {"dns_udp4", &listeners.dns_udp4},
+                                                                {"dns_udp6", &listeners.dns_udp6},
+                                                                {"dns_tcp4", &listeners.dns_tcp4},
+                                                                {"dns_tcp6", &listeners.dns_tcp6}}};
+  for (std::size_t i = 0; i < named.names.size() && i < fds.size(); ++i) {
+    for (const auto& [name, place] : places) {
+      if (name == named.names[i]) *place = std::move(fds[i]);
+    }
+  }
+  return listeners;
+}
+
+}  // namespace
+
+// What is said to the person goes by this: written by the workers, read by the run's own thread. Bounded.
+struct SayQueue {
+  static constexpr std::size_t kMost = 64;
+  SayQueue() : wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+  void push(const std::string& line) {
+    const std::scoped_lock lock(mutex);
+    if (lines.size() >= kMost) return;
+    lines.push_back(line);
+    const std::uint64_t one = 1;
+    (void)!::write(wake.get(), &one, sizeof one);
+  }
+  std::deque<std::string> take() {
+    const std::scoped_lock lock(mutex);
+    std::uint64_t count = 0;
+    (void)!::read(wake.get(), &count, sizeof count);
+    return std::exchange(lines, {});
+  }
+
+  std::mutex mutex;
+  std::deque<std::string> lines;
+  Fd wake;
+};
+
+struct RunService::Run {
+  RunRequest request;
+  RunWelcome welcome;
+  std::shared_ptr<Session> session;
+  std::shared_ptr<SayQueue> say = std::make_shared<SayQueue>();
+};
+
+AdminReply RunService::begin(const AdminRequest& request) {
+  if (request.upgrade != kRunUpgrade) return refused(400, "this needs Upgrade: warder-run");
+  auto asked = run_request_from(parsed(request.body));
+  if (!asked || asked->workspace.is_relative()) return refused(400, "the request is malformed");
+  const auto& policies = parts_.config.policies;
+  if (asked->policy.empty() && policies.size() == 1) asked->policy = policies.front().name;
+  const PolicyConfig* policy = parts_.config.policy(asked->policy);
+  if (policy == nullptr) {
+    return refused(400, asked->policy.empty()
+                            ? "the gateway has several policies: say --policy with one of them"
+                            : "the gateway has no policy named '" + asked->policy + "'");
+  }
+  auto run = std::make_shared<Run>();
+  try {
+    SystemRandom random;
+    PreparedSecrets prepared = parts_.store.for_session(*policy, random);
+    refuse_values(asked->command, asked->env, *prepared.secrets);
+    auto covered = covered_directories(parts_.config, asked->workspace, parts_.log.file());
+    covered.push_back(parts_.runtime_directory);
+    run->welcome.session = parts_.gateway_id + "-run-" + std::to_string(++runs_);
+    run->welcome.ca_pem = parts_.process.authority().pem();
+    run->welcome.ca_hash = parts_.process.authority().subject_hash();
+    run->welcome.placeholders = prepared.placeholder_env;
+    run->welcome.covered = strings(covered);
+    run->welcome.frozen = strings(believed_files(parts_.config));
+    run->session = std::make_shared<Session>(
+        run->welcome.session, Policy(policy->name, policy->rules), std::move(prepared.secrets));
+    run->session->certificates = std::move(prepared.certificates);
+  } catch (const ConfigError& error) {
+    return refused(400, error.what());
+  }
+  run->session->announce = [say = run->say](const std::string& line) { say->push(line); };
+  run->request = std::move(*asked);
+  AdminReply reply;
+  reply.status = 101;
+  reply.take_over = [this, run](int socket) { carry_on(*run, socket); };
+  return reply;
+}
+
+bool RunService::serve(Run& run, int socket) {
+  if (!send_message(socket, json::serialize(to_json(run.welcome)))) return false;
+  Message message;
+  if (!receive_message(socket, message)) return false;
+  const auto named = run_listeners_from(parsed(message.text));
+  if (!named || named->names.size() != message.fds.size()) return false;
+  if (!record_start(parts_.log, *run.session, parts_.config, run.request.command)) {
+    (void)send_message(socket, R"({"error": "the audit log cannot be written: nothing was run"})");
+    return false;
+  }
+  parts_.process.serve_sandbox(run.session, listeners_from(*named, std::move(message.fds)));
+  return true;
+}
+
+void RunService::finish(Run& run, int socket, int exit_code) {
+  parts_.process.end_session(*run.session, kEndLimit);
+  RunEnd end;
+  end.recorded = record_end(parts_.log, *run.session, exit_code) && parts_.log.healthy();
+  end.denials = run.session->denials.list();
+  end.others = run.session->denials.others();
+  end.exchanges = run.session->exchanges;
+  end.audit_file = parts_.log.file().string();
+  (void)send_message(socket, json::serialize(to_json(end)));
+}
+
+// Until the run says how it ended, or goes.
+void RunService::carry_on(Run& run, int socket) {
+  if (!serve(run, socket)) return;
+  int exit_code = kKilled;
+  bool there = send_message(socket, R"({"go": true})");
+  while (there) {
+    std::array<pollfd, 2> waiting{{{socket, POLLIN, 0}, {run.say->wake.get(), POLLIN, 0}}};
+    if (::poll(waiting.data(), waiting.size(), -1) < 0) continue;
+    for (const std::string& line : run.say->take())
+      there = there && send_message(socket, json::serialize(json::object{{"say", line}}));
+    if (waiting[0].revents == 0) continue;
+    Message message;
+    if (!receive_message(socket, message)) break;
+    const json::value said = parsed(message.text);
+    const json::value* code = said.is_object() ? said.as_object().if_contains("exit") : nullptr;
+    if (code == nullptr || !code->is_int64()) break;
+    exit_code = static_cast<int>(code->as_int64());
+    break;
+  }
+  finish(run, socket, exit_code);
+}
+
+}  // namespace warder

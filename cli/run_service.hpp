@@ -1,0 +1,41 @@
+// The gateway's side of `warder run --gateway`: a session for each, from its request to its end.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <string>
+
+#include "admin/server.hpp"
+#include "audit/log.hpp"
+#include "cli/gateway_process.hpp"
+#include "cli/run_protocol.hpp"
+#include "cli/secret_store.hpp"
+
+namespace warder {
+
+class RunService {
+ public:
+  struct Parts {
+    const Config& config;
+    const SecretStore& store;
+    audit::Log& log;
+    GatewayProcess& process;
+    std::string gateway_id;                   // sessions are named after it
+    std::filesystem::path runtime_directory;  // covered in every sandbox
+  };
+  explicit RunService(Parts parts) : parts_(std::move(parts)) {}
+
+  // On an admin thread. 101 with the rest of the run, or why not.
+  AdminReply begin(const AdminRequest& request);
+
+ private:
+  struct Run;
+  void carry_on(Run& run, int socket);
+  bool serve(Run& run, int socket);
+  void finish(Run& run, int socket, int exit_code);
+
+  Parts parts_;
+  std::atomic<std::uint64_t> runs_{0};
+};
+
+}  // namespace warder

@@ -1,0 +1,57 @@
+#include "cli/sandbox_start.hpp"
+
+#include <cstdlib>
+
+#include "certs/trust.hpp"
+#include "cli/protected_paths.hpp"
+
+namespace warder {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path executable_directory() { return fs::read_symlink("/proc/self/exe").parent_path(); }
+
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+Caller caller_of_this_process() {
+  return {from_environment("HOME"), from_environment("PATH"), from_environment("SUDO_UID")};
+}
+
+}  // namespace
+
+Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
+                      std::map<std::string, std::string> env, std::vector<fs::path> covered,
+                      std::vector<fs::path> frozen) {
+  std::vector<fs::path> writable = spec.read_write;
+  writable.push_back(spec.workspace);
+  refuse_links(frozen, writable);
+  SandboxSpec sandbox;
+  sandbox.argv = spec.argv;
+  sandbox.env = std::move(env);
+  sandbox.workspace = spec.workspace;
+  sandbox.read_only = spec.read_only;
+  sandbox.read_write = spec.read_write;
+  sandbox.covered = std::move(covered);
+  sandbox.frozen = std::move(frozen);
+  sandbox.executable_dir = executable_directory();
+  sandbox.ca_pem = trust.ca_pem;
+  sandbox.bundle_pem = merged_bundle(system_bundle(), sandbox.ca_pem);
+  sandbox.ca_hash = trust.ca_hash;
+  auto started =
+      Sandbox::start(sandbox, caller_of_this_process(), executable_directory() / "warder-sandbox");
+  if (auto* failure = std::get_if<LaunchFailure>(&started))
+    throw RunRefused(failure->message, failure->exit_code);
+  return std::move(std::get<Sandbox>(started));
+}
+
+void let_go(Sandbox& sandbox) {
+  auto gone = sandbox.go();
+  if (auto* failure = std::get_if<LaunchFailure>(&gone))
+    throw RunRefused(failure->message, failure->exit_code);
+}
+
+}  // namespace warder

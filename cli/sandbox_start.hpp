@@ -1,0 +1,28 @@
+// From a run's description to a sandbox that stands, whoever its gateway is.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/sandboxed_run.hpp"
+#include "sandbox-launcher/spawn.hpp"
+
+namespace warder {
+
+// The gateway's authority, as the sandbox will trust it.
+struct SandboxTrust {
+  std::string ca_pem;
+  std::string ca_hash;
+};
+
+// Throws RunRefused or ConfigError. CMD is not running yet.
+Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
+                      std::map<std::string, std::string> env,
+                      std::vector<std::filesystem::path> covered,
+                      std::vector<std::filesystem::path> frozen);
+// Lets CMD run. Throws RunRefused.
+void let_go(Sandbox& sandbox);
+
+}  // namespace warder

@@ -1,0 +1,54 @@
+#include "cli/session_records.hpp"
+
+#include <future>
+#include <stdexcept>
+
+#include "cli/guard.hpp"
+#include "cli/state.hpp"
+#include "config/load.hpp"
+#include "config/trust_store.hpp"
+
+namespace warder {
+namespace {
+
+// Waits for a record from a thread that runs no loop.
+bool record_now(audit::Log& log, audit::Record what) {
+  std::promise<bool> done;
+  log.append(std::move(what), audit::Durability::durable, 0,
+             [&done](bool ok, std::uint64_t) { done.set_value(ok); });
+  return done.get_future().get();
+}
+
+}  // namespace
+
+std::unique_ptr<audit::Log> open_audit_log(const std::filesystem::path& file,
+                                           const std::string& run, const Clock& clock) {
+  try {
+    return audit::Log::open({file, audit_key_file(), run}, clock);
+  } catch (const std::runtime_error& error) {
+    throw RunRefused(error.what(), 2);
+  }
+}
+
+bool record_start(audit::Log& log, const Session& session, const Config& config,
+                  std::vector<std::string> command) {
+  audit::SessionStart start;
+  start.session = session.id;
+  start.policy = session.policy.name();
+  start.policy_sha256 = sha256_hex(to_yaml(config, session.policy.name()));
+  start.command = std::move(command);
+  for (const Credential& credential : session.secrets->credentials())
+    start.secrets.push_back(credential.name);
+  return record_now(log, std::move(start));
+}
+
+bool record_end(audit::Log& log, const Session& session, int exit_code) {
+  audit::SessionEnd end;
+  end.session = session.id;
+  end.exit_code = exit_code;
+  end.exchanges = session.exchanges;
+  end.refused = session.denials.total();
+  return record_now(log, std::move(end));
+}
+
+}  // namespace warder

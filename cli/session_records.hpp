@@ -1,0 +1,24 @@
+// What a session leaves in the audit log besides its exchanges: its start and its end. For threads without a loop.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "audit/log.hpp"
+#include "config/config.hpp"
+#include "proxy/session.hpp"
+
+namespace warder {
+
+// The log that one gateway writes. Throws RunRefused (exit 2) that names who else holds it or what is wrong with it.
+std::unique_ptr<audit::Log> open_audit_log(const std::filesystem::path& file,
+                                           const std::string& run, const Clock& clock);
+
+// False: it could not be written, and nothing may begin. `command`: what runs in it, or how it comes in.
+bool record_start(audit::Log& log, const Session& session, const Config& config,
+                  std::vector<std::string> command);
+bool record_end(audit::Log& log, const Session& session, int exit_code);
+
+}  // namespace warder

@@ -1,0 +1,28 @@
+// The sessions of one gateway. Each knows the others' placeholders, so that one which is sent out of another sandbox
+// is seen for what it is.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "proxy/session.hpp"
+
+namespace warder {
+
+// Thread-safe.
+class Sessions {
+ public:
+  void add(std::shared_ptr<Session> session);
+  void remove(std::string_view id);
+  std::vector<std::shared_ptr<Session>> list() const;
+
+ private:
+  void spread_placeholders();
+
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<Session>> sessions_;
+};
+
+}  // namespace warder

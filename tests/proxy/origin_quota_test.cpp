@@ -1,0 +1,40 @@
+// Who gets the next connection to an authority, over all workers of a session.
+#include "proxy/origin_quota.hpp"
+
+#include "tests/support/catch.hpp"
+
+using namespace warder;
+
+TEST_CASE("connections to one authority end at the limit, those to another do not count") {
+  OriginQuota quota;
+  const OriginQuota::Ticket none;
+  CHECK(quota.take("https://a.test", 2, none));
+  CHECK(quota.take("https://a.test", 2, none));
+  CHECK_FALSE(quota.take("https://a.test", 2, none));
+  CHECK(quota.take("https://b.test", 2, none));
+  quota.give("https://a.test");
+  CHECK(quota.take("https://a.test", 2, none));
+}
+
+TEST_CASE("who waits for a connection is served in turn, whatever worker it is on") {
+  OriginQuota quota;
+  const int pool_1 = 0;
+  const int pool_2 = 0;
+  const OriginQuota::Ticket first{&quota, &pool_1};
+  const OriginQuota::Ticket second{&pool_1, &pool_2};
+  REQUIRE(quota.take("https://a.test", 1, first));
+  CHECK_FALSE(quota.is_wanted_elsewhere("https://a.test", &pool_1));
+  quota.wait("https://a.test", second);
+  quota.wait("https://a.test", first);
+  CHECK(quota.is_wanted_elsewhere("https://a.test", &pool_1));
+  CHECK_FALSE(quota.is_wanted_elsewhere("https://a.test", &pool_2));
+  CHECK_FALSE(quota.is_wanted_elsewhere("https://b.test", &pool_1));
+  quota.give("https://a.test");
+  CHECK_FALSE(quota.take("https://a.test", 1, first));
+  CHECK(quota.take("https://a.test", 1, second));
+  quota.leave("https://a.test", second);
+  CHECK_FALSE(quota.is_wanted_elsewhere("https://a.test", &pool_1));
+  CHECK_FALSE(quota.take("https://a.test", 1, first));
+  quota.give("https://a.test");
+  CHECK(quota.take("https://a.test", 1, first));
+}
