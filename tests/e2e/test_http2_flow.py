@@ -1,6 +1,7 @@
 """HTTP/2 while it runs: gRPC, flow control, many streams, early and slow answers, memory."""
 
 import hashlib
+import os
 import socket
 import subprocess
 import threading
@@ -417,7 +418,8 @@ pause(right=[round() for _ in range(15)])
     task.go()
     assert task.hear()["right"] == [20] * 15
     grown = peak()
-    assert task.descriptors_settled(baseline) <= baseline
+    workers = min(os.cpu_count(), 4)      # each keeps one connection to the origin for a while
+    assert task.descriptors_settled(baseline + workers) <= baseline + workers
     done = task.end()
     assert task.sanitized() or grown < 8 * MIB, f"{grown / MIB:.1f} MiB"
     assert len([r for r in done.records if "status" in r]) == 16 * 60

@@ -221,7 +221,8 @@ class Bench:
         own = {p.pid for p in self.running}
         oracles.assert_processes_gone(
             lambda: [f"{p} {processes.command(p)}" for p in processes.children(os.getpid()) - known
-                     - own] + processes.with_nonce(self.nonce), seconds)
+                     - own] + [line for line in processes.with_nonce(self.nonce)
+                               if int(line.split()[0]) not in own], seconds)
         processes.reap_orphans(own)
         left = oracles.new_files(before, self.ws, "audit", creates)
         assert not left, f"files are left in the workspace: {sorted(left)}\n{result}"

@@ -34,11 +34,11 @@ class Pki:
                  "-addext", "keyUsage=critical,keyCertSign,cRLSign")
         return pair
 
-    def leaf(self, name, dns_names, stranger=False, days=20) -> Pair:
+    def leaf(self, name, dns_names, stranger=False, days=20, addresses=()) -> Pair:
         pair = Pair(self.dir / f"{name}.pem", self.dir / f"{name}.key")
         request = self.dir / f"{name}.csr"
         extensions = self.dir / f"{name}.ext"
-        names = ",".join(f"DNS:{n}" for n in dns_names)
+        names = ",".join([*(f"DNS:{n}" for n in dns_names), *(f"IP:{a}" for a in addresses)])
         extensions.write_text(f"subjectAltName={names}\nbasicConstraints=CA:FALSE\n"
                               "extendedKeyUsage=serverAuth\n")
         _openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",

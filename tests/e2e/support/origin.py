@@ -1,5 +1,6 @@
 """A threaded TLS or clear-text origin: records the exact bytes it got, does what a script says."""
 
+import itertools
 import socket
 import ssl
 import struct
@@ -14,6 +15,9 @@ class Closed(Exception):
     """The peer went away while the script wanted more bytes."""
 
 
+_order = itertools.count()
+
+
 class Request:
     def __init__(self, line, headers, body, trailers, raw_head):
         self.method, self.target, self.version = line.split(" ", 2)
@@ -21,6 +25,7 @@ class Request:
         self.body = body
         self.trailers = trailers
         self.raw_head = raw_head
+        self.number = next(_order)
 
     def all(self, name):
         return [v for n, v in self.headers if n.lower() == name.lower()]
@@ -174,8 +179,9 @@ class Origin:
 
     @property
     def requests(self):
+        """In the order in which they came, whatever connection carried them."""
         with self._lock:
-            return [r for c in self.connections for r in c.requests]
+            return sorted((r for c in self.connections for r in c.requests), key=lambda r: r.number)
 
     @property
     def received(self) -> bytes:
