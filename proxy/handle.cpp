@@ -77,8 +77,11 @@ Task<std::optional<Refusal>> reach_origin(Exchange& exchange, Attempt attempt) {
   OriginWait wait(exchange.connection.worker.loop());
   wait.wants_new = attempt == Attempt::again;
   const Watch watch(exchange.client, wait);
-  auto reached =
-      co_await exchange.connection.origins.acquire(std::move(key), exchange.client_version, wait);
+  auto reached = co_await exchange.connection.origins.acquire(key, exchange.client_version, wait);
+  // Every message of HTTP/1.1 but an upgrade has its like in HTTP/2, for an origin that speaks nothing else.
+  const auto* refused = std::get_if<DialFailure>(&reached);
+  if (refused != nullptr && refused->wants_h2 && !exchange.websocket)
+    reached = co_await exchange.connection.origins.acquire(key, HttpVersion::http2, wait);
   if (auto* failure = std::get_if<DialFailure>(&reached)) {
     Refusal refusal;
     refusal.reason = failure->reason;

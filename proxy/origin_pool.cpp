@@ -337,7 +337,10 @@ Task<OriginPool::Acquired> OriginPool::acquire_own(std::shared_ptr<OriginPool> s
     }
   }
   auto opened = co_await open(self, group, newest, std::move(slot));
-  if (auto* failure = std::get_if<DialFailure>(&opened)) co_return std::move(*failure);
+  if (auto* failure = std::get_if<DialFailure>(&opened)) {
+    group->only_h2 = failure->wants_h2;
+    co_return std::move(*failure);
+  }
   co_return self->leg_on(group, std::move(std::get<Opened>(opened)));
 }
 
@@ -358,6 +361,10 @@ Task<OriginPool::Acquired> OriginPool::acquire(std::shared_ptr<OriginPool> self,
       co_return self->leg_on(group, std::move(std::get<Opened>(opened)));
     }
     if (auto shared = self->take_h2(*group)) co_return self->leg_on(group, std::move(shared));
+  }
+  if (group->only_h2) {
+    DialFailure known{Reason::upstream_tls_failed, "the origin speaks HTTP/2 alone", true};
+    co_return std::move(known);
   }
   co_return co_await acquire_own(self, group, newest, wait);
 }

@@ -56,6 +56,7 @@ struct OriginGroup {
   std::list<OriginWait*> h2_line;                   // for a stream, or for the dial that tells
   bool dialling = false;                            // a connection that may turn out to be for all
   bool speaks_h1 = false;                           // it chose HTTP/1.1 when it was offered both
+  bool only_h2 = false;                             // it refused to speak anything else
   SteadyTime dial_ended{};
 };
 

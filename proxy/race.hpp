@@ -19,7 +19,8 @@ inline constexpr std::size_t kMaxAttempts = 8;  // addresses of one name that ar
 
 struct DialFailure {
   Reason reason;
-  std::string detail;  // one sentence, for the record and the answer
+  std::string detail;     // one sentence, for the record and the answer
+  bool wants_h2 = false;  // it speaks HTTP/2 alone, and was not offered it
 };
 using Dialled = std::variant<std::unique_ptr<Stream>, DialFailure>;
 

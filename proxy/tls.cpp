@@ -221,6 +221,10 @@ std::string UpstreamTls::failure(SSL* ssl) {
   return reason != nullptr ? reason : "the handshake broke off";
 }
 
+bool UpstreamTls::has_no_common_protocol() {
+  return ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL;
+}
+
 std::string UpstreamTls::describe(SSL* ssl) {
   return std::string(SSL_get_version(ssl)) + ' ' + SSL_get_cipher_name(ssl);
 }

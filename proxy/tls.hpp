@@ -63,6 +63,8 @@ class UpstreamTls {
 
   // After a failed handshake: one sentence for the audit record and the error body.
   static std::string failure(SSL* ssl);
+  // The same moment: did the origin want another protocol than what ALPN offered (RFC 7301 section 3.2)?
+  static bool has_no_common_protocol();
   static std::string describe(SSL* ssl);          // "TLSv1.3 TLS_AES_256_GCM_SHA384"
   static std::string leaf_fingerprint(SSL* ssl);  // hex SHA-256 of the peer's certificate
 

@@ -21,6 +21,7 @@ Task<std::optional<DialFailure>> verify(Upstream& made, Gateway& gateway, HttpVe
     const bool late = verified.error() == IoError::timed_out;
     DialFailure failure{late ? Reason::upstream_timeout : Reason::upstream_tls_failed,
                         made.facts.address + ": " + UpstreamTls::failure(ssl)};
+    failure.wants_h2 = newest != HttpVersion::http2 && UpstreamTls::has_no_common_protocol();
     co_return std::move(failure);
   }
   if (!UpstreamTls::proves(ssl, host))

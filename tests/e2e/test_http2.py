@@ -1,6 +1,8 @@
 """HTTP/2 on both sides, and translated between versions: the promises hold as over HTTP/1.1."""
 
 import base64
+import json
+import subprocess
 
 import pytest
 
@@ -33,6 +35,60 @@ def test_an_origin_that_only_speaks_h2(bench, pki):
     done = bench.run("curl -sS -o /dev/null --http2 -w '%{http_version} %{http_code}' "
                      "https://api.test/x")
     assert done.text == "2 200" and len(origin.streams) == 1, done
+
+
+NODE_ORIGIN = """
+const http2 = require('http2'), fs = require('fs');
+const server = http2.createSecureServer({cert: fs.readFileSync('%s'), key: fs.readFileSync('%s'),
+                                         allowHTTP1: false});
+server.on('stream', (stream, headers) => {
+  let size = 0;
+  stream.on('data', (piece) => { size += piece.length; });
+  stream.on('end', () => {
+    if (headers[':path'] === '/trailers') {
+      stream.respond({':status': 200}, {waitForTrailers: true});
+      stream.on('wantTrailers', () => stream.sendTrailers({'x-sum': 'abc'}));
+      stream.end('body');
+      return;
+    }
+    stream.respond({':status': 200, 'content-type': 'application/json'});
+    stream.end(JSON.stringify({authority: headers[':authority'], size,
+                               method: headers[':method'], token: headers.authorization,
+                               hop: headers['x-hop'] || null}));
+  });
+});
+server.listen(0, '127.0.0.1', () => console.log(server.address().port));
+"""
+
+
+def test_a_client_of_http1_reaches_an_origin_that_refuses_all_but_h2(bench, pki):
+    """It answers HTTP/1.1 in ALPN with an alert, as RFC 7301 says; the exchange is translated."""
+    if int(subprocess.check_output(["node", "--version"]).strip()[1:].split(b".")[0]) < 20:
+        pytest.skip("Node before 20 has no such origin")
+    script = bench.directory / "origin.js"
+    script.write_text(NODE_ORIGIN % (pki.good.cert, pki.good.key))
+    node = subprocess.Popen(["node", str(script)], stdout=subprocess.PIPE)
+    bench.running.append(node)
+    port = int(node.stdout.readline())
+    bench.map("api.test:443", f"127.0.0.1:{port}")
+    done = bench.run(f"c='curl -sS --http1.1'; for i in 1 2; do $c {BEARER} https://api.test/a; echo; done; "
+                     "head -c 300000 /dev/zero | $c -X POST -H 'Transfer-Encoding: chunked' "
+                     "-H 'Connection: X-Hop' -H 'X-Hop: 1' --data-binary @- https://api.test/b; echo; "
+                     "$c --raw https://api.test/trailers; "
+                     "$c -o /dev/null -w '%{http_code}\n' -H 'Connection: Upgrade' "
+                     "-H 'Upgrade: websocket' -H 'Sec-WebSocket-Version: 13' "
+                     "-H 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==' https://api.test/ws")
+    assert done.code == 0, done
+    lines = done.text.splitlines()
+    got = [json.loads(line) for line in lines[:3]]
+    assert [g["size"] for g in got] == [0, 0, 300000]
+    assert [g["authority"] for g in got] == ["api.test"] * 3
+    assert got[0]["token"] != f"Bearer {SECRET}" and got[0]["token"].startswith("Bearer ")
+    assert got[2]["hop"] is None
+    assert "x-sum: abc" in lines, done
+    assert lines[-1] == "502", done             # an upgrade has no like in HTTP/2
+    receipts = [r for r in done.records if r["type"] == "receipt"]
+    assert [r["reason"] for r in receipts] == ["none"] * 4 + ["upstream_tls_failed"]
 
 
 # -- swap ----------------------------------------------------------------------------------------
