@@ -25,12 +25,12 @@ space := $(empty) $(empty)
 BUILD := cmake --build --parallel $(JOBS) --preset
 CTEST := ctest --output-on-failure --no-tests=error --test-dir
 
-.PHONY: help run build test test-full lint fuzz install clean
-.PHONY: deps-build deps-test deps-full build-tests pure-asan
+.PHONY: help run build test test-clients test-full lint fuzz install clean
+.PHONY: deps-build deps-test deps-clients deps-full build-tests pure-asan
 
 help: ## this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | \
-	  while IFS=$$'\t' read -r target text; do printf '  make %-10s %s\n' "$$target" "$$text"; done
+	  while IFS=$$'\t' read -r target text; do printf '  make %-12s %s\n' "$$target" "$$text"; done
 
 run: build ## the demo; or a command: make run ALLOW="pypi.org github.com" SECRET=GITHUB_TOKEN@github.com CMD='…'
 	@set -f; arguments=(); \
@@ -48,13 +48,19 @@ build: deps-build ## build/warder and build/warder-sandbox (Release)
 	@$(BUILD) release --target warder warder-sandbox
 
 test: deps-test pure-asan build-tests ## everything: the pure libraries under ASan+UBSan, then all tests (Release)
-	@$(CTEST) build -LE full
+	@$(CTEST) build -LE 'full|clients'
+	@echo 'left out: make test-clients (clients that are downloaded, h2spec, testssl, git), make test-full (soak, gigabytes, sanitizers, fuzzing)'
+
+test-clients: deps-clients build ## real clients by way in and protocol, all downloaded: the table is build/clients.md
+	@tests/clients/install build/clients
+	@$(CTEST) build -L clients
 
 test-full: deps-full build-tests ## all there is: sanitizers over everything, fuzzing, soak, gigabytes, more clients
-	@cmake --preset dev >/dev/null; $(BUILD) dev; $(CTEST) build-dev -LE full
+	@cmake --preset dev >/dev/null; $(BUILD) dev; $(CTEST) build-dev -LE 'full|clients'
 	@cmake --preset tsan >/dev/null; $(BUILD) tsan; $(CTEST) build-tsan -L unit
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=10
-	@$(CTEST) build
+	@$(CTEST) build -LE clients
+	@$(MAKE) --no-print-directory test-clients
 
 lint: ## format, bans and the co_await rule; with TIDY=1 also clang-tidy
 	@tools/install-deps lint
@@ -79,6 +85,9 @@ deps-build:
 
 deps-test:
 	@tools/install-deps build runtime tests
+
+deps-clients:
+	@tools/install-deps build runtime tests clients
 
 deps-full:
 	@tools/install-deps build runtime tests full

@@ -1,0 +1,33 @@
+"""A browser: headless Chromium, which trusts its own roots and the user's NSS database."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from matrix import record
+
+LINE = ('mkdir -p "$HOME/.pki/nssdb" && certutil -d "sql:$HOME/.pki/nssdb" -N --empty-password && '
+        'certutil -d "sql:$HOME/.pki/nssdb" -A -t C,, -n warder -i "$NODE_EXTRA_CA_CERTS" && '
+        'exec timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run '
+        '--disable-background-networking --disable-component-update --disable-sync --disable-dev-shm-usage '
+        '--user-data-dir="$HOME/profile" {more} --dump-dom https://api.test/page')
+
+
+@pytest.mark.parametrize("way", ["transparent", "connect"])
+def test_chromium(world, way):
+    """Its own sandbox needs user namespaces, which a sandbox of Warder does not give: --no-sandbox."""
+    for program in ("chromium", "certutil"):
+        shutil.which(program) or pytest.skip(f"no {program}")
+    version = re.search(r"[\d.]+", subprocess.run(["chromium", "--version"], capture_output=True,
+                                                  text=True).stdout)[0]
+    # It asks for a proxy's password in a window: so the listener without one.
+    more = "" if way == "transparent" else f"--proxy-server=http://127.0.0.1:{world.daemon.ports['open']}"
+    before = len(world.api.named("/page"))
+    said = world.run(["/bin/sh", "-c", LINE.format(more=more)], way, seconds=90)
+    asked = world.api.named("/page")[before:]
+    fine = "ok\nok\nok" in said and len(asked) == 1
+    record("headless Chromium --no-sandbox, CA in NSS", version, way,
+           "HTTP/2" if asked else "none", "ok: a page" if fine else f"**no**: {said[-200:]}")
+    assert fine, said[-3000:]
