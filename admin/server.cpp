@@ -137,6 +137,17 @@ void set_patience(int socket, timeval time) {
   ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
 }
 
+AdminReply answer(const AdminServer::Handler& handler, AdminRequest request) {
+  try {
+    return handler(std::move(request));
+  } catch (const std::exception& error) {
+    AdminReply reply;
+    reply.status = 500;
+    reply.body = error.what();
+    return reply;
+  }
+}
+
 }  // namespace
 
 AdminServer::AdminServer(std::filesystem::path path, Handler handler)
@@ -181,7 +192,11 @@ void AdminServer::accept_loop() {
     if (clients_.size() >= kMostConnections) continue;
     Client& client = clients_.emplace_back();
     client.socket = std::move(socket);
-    client.thread = std::thread([this, &client] { serve(client); });
+    try {
+      client.thread = std::thread([this, &client] { serve(client); });
+    } catch (const std::system_error&) {
+      clients_.pop_back();  // no thread to be had: this client hears nothing, the others go on
+    }
   }
 }
 
@@ -191,7 +206,7 @@ void AdminServer::serve(Client& client) {
   AdminRequest request;
   if (is_ours(socket) && read_request(socket, request)) {
     const std::string upgrade = request.upgrade;
-    AdminReply reply = handler_(std::move(request));
+    AdminReply reply = answer(handler_, std::move(request));
     send_all(socket, written(reply, upgrade));
     if (reply.status == 101 && reply.take_over) {
       set_patience(socket, timeval{});

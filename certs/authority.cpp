@@ -17,7 +17,8 @@ namespace {
 using std::chrono::system_clock;
 
 constexpr auto kBackdate = std::chrono::hours(1);  // for sandboxes whose clock is a little behind
-constexpr auto kAuthorityLifetime = std::chrono::days(30);
+// A gateway may run for long; its key is gone with it, whatever the certificate says.
+constexpr auto kAuthorityLifetime = std::chrono::days(365);
 // Well under the 47 days that browsers will accept from 2029 on; the cache renews, so short costs nothing.
 constexpr auto kLeafLifetime = std::chrono::days(7);
 constexpr std::size_t kLongestCommonName = 64;  // ub-common-name, RFC 5280 appendix A

@@ -21,7 +21,7 @@ using PkeyPtr = std::unique_ptr<EVP_PKEY, OpensslFree>;
 
 class CertificateAuthority {
  public:
-  // P-256, critical CA:TRUE pathlen 0, critical keyCertSign+cRLSign, SKI. Valid from an hour ago for 30 days.
+  // P-256, critical CA:TRUE pathlen 0, critical keyCertSign+cRLSign, SKI. Valid from an hour ago for 365 days.
   // Its subject is unlike every other run's. Throws std::runtime_error when OpenSSL fails or `name` is too long.
   explicit CertificateAuthority(const Clock& clock, std::string name = "Warder");
 

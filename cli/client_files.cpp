@@ -83,9 +83,11 @@ void ClientFiles::write(const ListenerConfig& listener,
   std::map<std::string, std::string> env = placeholders;
   const std::string url = proxy_url(listener);
   if (listener.kind == ListenerConfig::Kind::socks5) {
-    for (const char* name : {"ALL_PROXY", "all_proxy"}) env[name] = url;
+    for (const char* name : {"ALL_PROXY", "all_proxy", "SOCKS_PROXY", "socks_proxy"})
+      env[name] = url;
   } else {
-    for (const char* name : {"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"})
+    for (const char* name :
+         {"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "WSS_PROXY", "wss_proxy"})
       env[name] = url;
   }
   for (const char* name : {"NO_PROXY", "no_proxy"}) env[name] = "localhost,127.0.0.1,::1";

@@ -181,7 +181,7 @@ int run_gateway(const GatewayArgs& args) {
     const PolicyConfig& policy = *config.policy(listener.policy);
     PreparedSecrets prepared = store.for_session(policy, random);
     auto session = std::make_shared<Session>(
-        run + "-" + listener.name, Policy(policy.name, policy.rules), std::move(prepared.secrets));
+        run + "/" + listener.name, Policy(policy.name, policy.rules), std::move(prepared.secrets));
     session->certificates = std::move(prepared.certificates);
     session->announce = [name = listener.name](const std::string& line) {
       say(name + ": " + line);

@@ -1,7 +1,9 @@
 #include "cli/run_service.hpp"
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <deque>
@@ -19,7 +21,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr int kKilled = 137;  // of a run that went without a word
-constexpr std::chrono::milliseconds kEndLimit{1'500};
+constexpr std::chrono::milliseconds kEndLimit{5'000};
 
 AdminReply refused(int status, std::string why) {
   AdminReply reply;
@@ -56,6 +58,28 @@ SandboxListeners listeners_from(const RunListeners& named, std::vector<Fd> fds) 
     }
   }
   return listeners;
+}
+
+// The protocol trusts its peer, who is the same user; but what is no listener of the internet would hang or end the
+// gateway, and every other sandbox with it.
+bool is_listener(const Fd& fd, bool datagrams) {
+  const auto option = [&](int name) {
+    int value = -1;
+    socklen_t size = sizeof value;
+    return ::getsockopt(fd.get(), SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
+  };
+  const int domain = option(SO_DOMAIN);
+  if (domain != AF_INET && domain != AF_INET6) return false;
+  if (datagrams) return option(SO_PROTOCOL) == IPPROTO_UDP;
+  return option(SO_PROTOCOL) == IPPROTO_TCP && option(SO_ACCEPTCONN) == 1;
+}
+
+bool are_listeners(const RunListeners& named, const std::vector<Fd>& fds) {
+  if (named.names.size() != fds.size()) return false;
+  for (std::size_t i = 0; i < fds.size(); ++i) {
+    if (!is_listener(fds[i], named.names[i].starts_with("dns_udp"))) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -110,7 +134,7 @@ AdminReply RunService::begin(const AdminRequest& request) {
     refuse_values(asked->command, asked->env, *prepared.secrets);
     auto covered = covered_directories(parts_.config, asked->workspace, parts_.log.file());
     covered.push_back(parts_.runtime_directory);
-    run->welcome.session = parts_.gateway_id + "-run-" + std::to_string(++runs_);
+    run->welcome.session = parts_.gateway_id + "/run/" + std::to_string(++runs_);
     run->welcome.ca_pem = parts_.process.authority().pem();
     run->welcome.ca_hash = parts_.process.authority().subject_hash();
     run->welcome.placeholders = prepared.placeholder_env;
@@ -119,7 +143,7 @@ AdminReply RunService::begin(const AdminRequest& request) {
     run->session = std::make_shared<Session>(
         run->welcome.session, Policy(policy->name, policy->rules), std::move(prepared.secrets));
     run->session->certificates = std::move(prepared.certificates);
-  } catch (const ConfigError& error) {
+  } catch (const std::exception& error) {
     return refused(400, error.what());
   }
   run->session->announce = [say = run->say](const std::string& line) { say->push(line); };
@@ -135,7 +159,10 @@ bool RunService::serve(Run& run, int socket) {
   Message message;
   if (!receive_message(socket, message)) return false;
   const auto named = run_listeners_from(parsed(message.text));
-  if (!named || named->names.size() != message.fds.size()) return false;
+  if (!named || !are_listeners(*named, message.fds)) {
+    (void)send_message(socket, R"({"error": "these are no listening sockets"})");
+    return false;
+  }
   if (!record_start(parts_.log, *run.session, parts_.config, run.request.command)) {
     (void)send_message(socket, R"({"error": "the audit log cannot be written: nothing was run"})");
     return false;

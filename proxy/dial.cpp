@@ -9,7 +9,7 @@ struct Candidates {
 };
 
 Task<Candidates> candidates(Worker& worker, Gateway& gateway, Authority authority,
-                            PrivateAddresses allowed) {
+                            PrivateAddresses allowed, const SessionLife& life) {
   Candidates found;
   HostName host = authority.host;
   std::uint16_t port = authority.port;
@@ -24,7 +24,7 @@ Task<Candidates> candidates(Worker& worker, Gateway& gateway, Authority authorit
     host = target->host;
     port = *target->port;
   }
-  auto addresses = co_await gateway.resolver.resolve(worker, host, gateway.limits.resolve);
+  auto addresses = co_await gateway.resolver.resolve(worker, host, gateway.limits.resolve, &life);
   if (!addresses) {
     found.failure = DialFailure{Reason::upstream_resolve_failed,
                                 host.str() + ": " + addresses.error().message()};
@@ -46,12 +46,16 @@ Task<Candidates> candidates(Worker& worker, Gateway& gateway, Authority authorit
 
 }  // namespace
 
-Task<Dialled> dial(Worker& worker, Gateway& gateway, Authority authority,
-                   PrivateAddresses allowed) {
-  Candidates found = co_await candidates(worker, gateway, authority, allowed);
+Task<Dialled> dial(Worker& worker, Gateway& gateway, Authority authority, PrivateAddresses allowed,
+                   const SessionLife& life) {
+  Candidates found = co_await candidates(worker, gateway, authority, allowed, life);
+  if (life == Life::ended) co_return DialFailure{Reason::session_ended, "the session ends"};
   if (found.failure) co_return std::move(*found.failure);
   std::vector<VettedEndpoint> order = in_dialling_order(found.endpoints);
-  co_return co_await connect_first(worker, std::move(order), gateway.upstream.connect_timeout);
+  auto dialled =
+      co_await connect_first(worker, std::move(order), gateway.upstream.connect_timeout, &life);
+  if (life == Life::ended) co_return DialFailure{Reason::session_ended, "the session ends"};
+  co_return std::move(dialled);
 }
 
 }  // namespace warder

@@ -10,6 +10,8 @@ namespace warder {
 
 // Every address is vetted at every dial, also when its name was resolved before. What is not allowed is passed over;
 // of the rest the first kMaxAttempts are tried as a race.
-Task<Dialled> dial(Worker& worker, Gateway& gateway, Authority authority, PrivateAddresses allowed);
+// Ends with the session: after its end nothing is resolved or dialled any more.
+Task<Dialled> dial(Worker& worker, Gateway& gateway, Authority authority, PrivateAddresses allowed,
+                   const SessionLife& life);
 
 }  // namespace warder

@@ -281,6 +281,11 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   Exchange exchange(connection, client, std::move(request));
   Session& session = exchange.session;
 
+  if (session.life == Life::ended) {
+    Refusal refusal;
+    refusal.reason = Reason::session_ended;
+    co_return co_await refuse(exchange, std::move(refusal));
+  }
   const Judgement judged = judge(exchange.head, connection.arrival, session.policy);
   exchange.authority = judged.authority;
   exchange.target = origin_form(judged.target);
@@ -299,6 +304,8 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
     exchange.identity = session.certificates.find(exchange.authority->host);
 
   exchange.websocket = find_ws_offer(exchange.head, exchange.framing, exchange.client_version);
+  if (exchange.websocket)
+    exchange.framing = Framing();  // what follows is no body, whatever its length was said to be
   const auto session_has =
       session.secrets->credentials().empty() ? SecretsInUse::no : SecretsInUse::yes;
   // A host that has a grant may know the value without being sent it now: a range would cut it in two.

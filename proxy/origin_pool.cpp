@@ -245,7 +245,7 @@ Task<std::variant<OriginPool::Opened, DialFailure>> OriginPool::open(
     std::shared_ptr<OriginSlot> slot) {
   std::shared_ptr<TlsSessions> sessions(self->session_, &self->session_->origins.tls);
   auto opened = co_await open_upstream(self->worker_, self->gateway_, group->key, newest,
-                                       std::move(sessions));
+                                       std::move(sessions), self->session_->life);
   if (auto* failure = std::get_if<DialFailure>(&opened)) co_return std::move(*failure);
   if (self->closed_) co_return DialFailure{Reason::session_ended, "the session ends"};
   Upstream& made = std::get<Upstream>(opened);

@@ -39,7 +39,8 @@ error_code outcome_of(tcp::socket& socket) {
   return error_code(failed, boost::system::system_category());
 }
 
-Task<Dialled> connect_alone(Worker& worker, VettedEndpoint to, SteadyDuration limit) {
+Task<Dialled> connect_alone(Worker& worker, VettedEndpoint to, SteadyDuration limit,
+                            const SessionLife* life) {
   Result<Started> started = start(worker.loop(), to);
   if (!started) {
     co_return DialFailure{Reason::upstream_connect_failed,
@@ -48,6 +49,7 @@ Task<Dialled> connect_alone(Worker& worker, VettedEndpoint to, SteadyDuration li
   auto stream = std::make_unique<Stream>(worker, std::move(started->socket));
   error_code error;
   if (!started->connected) {
+    const EndsWithSession end(worker, life, *stream);
     stream->limit_writes(limit);
     auto ready = co_await stream->wait_to_write(Stream::kWantWrite);
     error = ready ? outcome_of(stream->socket()) : ready.error();
@@ -181,9 +183,11 @@ std::vector<VettedEndpoint> in_dialling_order(const std::vector<VettedEndpoint>&
 }
 
 Task<Dialled> connect_first(Worker& worker, std::vector<VettedEndpoint> endpoints,
-                            SteadyDuration limit) {
-  if (endpoints.size() == 1) co_return co_await connect_alone(worker, endpoints.front(), limit);
+                            SteadyDuration limit, const SessionLife* life) {
+  if (endpoints.size() == 1)
+    co_return co_await connect_alone(worker, endpoints.front(), limit, life);
   Race race(worker, std::move(endpoints));
+  const EndsWithSession end(worker, life, race);
   co_return co_await race.run(limit);
 }
 

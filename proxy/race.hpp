@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/reason.hpp"
+#include "proxy/life.hpp"
 #include "proxy/stream.hpp"
 #include "proxy/vetted_endpoint.hpp"
 
@@ -31,6 +32,6 @@ std::vector<VettedEndpoint> in_dialling_order(const std::vector<VettedEndpoint>&
 // `limit` is for all of them together. Nothing but the connection that is handed out stays open. A single address has
 // no timer of its own: it ends with the worker's sweep.
 Task<Dialled> connect_first(Worker& worker, std::vector<VettedEndpoint> endpoints,
-                            SteadyDuration limit);
+                            SteadyDuration limit, const SessionLife* life = nullptr);
 
 }  // namespace warder

@@ -177,13 +177,18 @@ Task<bool> reach(RawExchange& raw) {
   const SteadyTime began = std::chrono::steady_clock::now();
   const auto allowed =
       raw.verdict.allow_private ? PrivateAddresses::allowed : PrivateAddresses::refused;
-  auto dialled = co_await dial(connection.worker, connection.gateway, raw.authority, allowed);
+  auto dialled = co_await dial(connection.worker, connection.gateway, raw.authority, allowed,
+                               connection.session->life);
   if (auto* failure = std::get_if<DialFailure>(&dialled)) {
     remember_denial(raw, failure->reason, failure->detail, "");
     raw.close_receipt(failure->reason);
     co_return false;
   }
   raw.origin = std::move(std::get<std::unique_ptr<Stream>>(dialled));
+  if (!connection.stream.is_open()) {
+    raw.close_receipt(Reason::session_ended);
+    co_return false;
+  }
   error_code ignored;
   const auto peer = raw.origin->socket().remote_endpoint(ignored);
   raw.receipt.upstream = peer.address().to_string() + ":" + std::to_string(peer.port());

@@ -88,7 +88,8 @@ Resolver::~Resolver() {
 }
 
 Task<Result<std::vector<IpAddress>>> Resolver::resolve(Worker& worker, HostName host,
-                                                       SteadyDuration limit) {
+                                                       SteadyDuration limit,
+                                                       const SessionLife* life) {
   if (host.is_address()) {
     std::vector<IpAddress> itself{literal(host)};
     co_return std::move(itself);
@@ -96,6 +97,7 @@ Task<Result<std::vector<IpAddress>>> Resolver::resolve(Worker& worker, HostName 
   auto known = cache_.find(host.str(), std::chrono::steady_clock::now());
   if (known) co_return std::move(known->addresses);
   Waiting waiting(worker, limit);
+  const EndsWithSession end(worker, life, waiting);
   ask(host.str(), waiting.mailbox());
   co_return co_await waiting.answer();
 }

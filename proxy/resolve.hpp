@@ -14,6 +14,7 @@
 #include "http/authority.hpp"
 #include "proxy/dns_channel.hpp"
 #include "proxy/io.hpp"
+#include "proxy/life.hpp"
 #include "proxy/name_cache.hpp"
 #include "proxy/worker.hpp"
 
@@ -30,7 +31,8 @@ class Resolver {
   Resolver(const Resolver&) = delete;
 
   // Literals are parsed, never looked up. Never empty; or a ResolveError, or `closed` when the worker is stopping.
-  Task<Result<std::vector<IpAddress>>> resolve(Worker& worker, HostName host, SteadyDuration limit);
+  Task<Result<std::vector<IpAddress>>> resolve(Worker& worker, HostName host, SteadyDuration limit,
+                                               const SessionLife* life = nullptr);
 
  private:
   class Waiting;

@@ -11,13 +11,11 @@
 #include "policy/policy.hpp"
 #include "proxy/client_identity.hpp"
 #include "proxy/denials.hpp"
+#include "proxy/life.hpp"
 #include "proxy/session_origins.hpp"
 #include "secrets/session_secrets.hpp"
 
 namespace warder {
-
-// open: takes connections; draining: what runs may end; ended: everything is closed.
-enum class Life : std::uint8_t { open, draining, ended };
 
 struct Session {
   Session(std::string session_id, Policy session_policy, std::unique_ptr<SessionSecrets> held)
@@ -32,8 +30,8 @@ struct Session {
   Denials denials;
   SessionOrigins origins;
   std::function<void(const std::string&)>
-      announce;                        // one line for the person who runs it; may be empty
-  std::atomic<Life> life{Life::open};  // only ever later
+      announce;  // one line for the person who runs it; may be empty
+  SessionLife life{Life::open};
   std::atomic<std::uint64_t> exchanges{0};
   std::atomic<std::uint64_t> connections{0};  // open now
 

@@ -4,7 +4,8 @@ namespace warder {
 namespace {
 
 Task<std::optional<DialFailure>> verify(Upstream& made, Gateway& gateway, HttpVersion newest,
-                                        std::shared_ptr<TlsSessions> sessions) {
+                                        std::shared_ptr<TlsSessions> sessions, Worker& worker,
+                                        const SessionLife& life) {
   const HostName& host = made.key.authority.host;
   SSL* ssl = gateway.upstream_tls.make(host, newest, std::move(sessions), made.key.str());
   if (ssl != nullptr && made.key.identity && !made.key.identity->show_on(ssl)) {
@@ -16,6 +17,7 @@ Task<std::optional<DialFailure>> verify(Upstream& made, Gateway& gateway, HttpVe
   stream.begin_tls(ssl);
   stream.end_reads_at(std::chrono::steady_clock::now() + gateway.upstream.connect_timeout);
   stream.limit_writes(gateway.upstream.connect_timeout);
+  const EndsWithSession end(worker, &life, stream);
   auto verified = co_await stream.handshake();
   if (!verified) {
     const bool late = verified.error() == IoError::timed_out;
@@ -44,9 +46,10 @@ std::string OriginKey::str() const {
 
 Task<std::variant<Upstream, DialFailure>> open_upstream(Worker& worker, Gateway& gateway,
                                                         OriginKey key, HttpVersion newest,
-                                                        std::shared_ptr<TlsSessions> sessions) {
+                                                        std::shared_ptr<TlsSessions> sessions,
+                                                        const SessionLife& life) {
   const SteadyTime began = std::chrono::steady_clock::now();
-  auto dialled = co_await dial(worker, gateway, key.authority, key.private_addresses);
+  auto dialled = co_await dial(worker, gateway, key.authority, key.private_addresses, life);
   if (auto* failure = std::get_if<DialFailure>(&dialled)) co_return std::move(*failure);
   Upstream made{std::move(key),
                 std::move(std::get<std::unique_ptr<Stream>>(dialled)),
@@ -57,7 +60,7 @@ Task<std::variant<Upstream, DialFailure>> open_upstream(Worker& worker, Gateway&
   const auto peer = made.stream->socket().remote_endpoint(ignored);
   made.facts.address = peer.address().to_string() + ":" + std::to_string(peer.port());
   if (made.key.authority.scheme == Scheme::https) {
-    auto failed = co_await verify(made, gateway, newest, std::move(sessions));
+    auto failed = co_await verify(made, gateway, newest, std::move(sessions), worker, life);
     if (failed) co_return std::move(*failed);
   }
   made.facts.connect_time = std::chrono::duration_cast<std::chrono::microseconds>(

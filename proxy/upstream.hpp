@@ -33,10 +33,11 @@ struct Upstream {
   std::shared_ptr<OriginSlot> slot;           // its place in its pool; goes before the stream
 };
 
-// Resolves, dials and, for https, finishes a handshake that proves `key.authority.host`, resumed from `sessions` where
+// Nothing of it goes on after the session's end. Resolves, dials and, for https, finishes a handshake that proves `key.authority.host`, resumed from `sessions` where
 // they have one. `newest` is offered, and HTTP/1.1 always.
 Task<std::variant<Upstream, DialFailure>> open_upstream(Worker& worker, Gateway& gateway,
                                                         OriginKey key, HttpVersion newest,
-                                                        std::shared_ptr<TlsSessions> sessions);
+                                                        std::shared_ptr<TlsSessions> sessions,
+                                                        const SessionLife& life);
 
 }  // namespace warder

@@ -43,7 +43,9 @@ std::string ws_accept_for(const std::string& key) {
 std::optional<WsOffer> find_ws_offer(const RequestHead& head, const Framing& framing,
                                      HttpVersion version) {
   if (version != HttpVersion::http11 || head.method != "GET") return std::nullopt;
-  if (framing.kind != Framing::Kind::none || !asks_for_upgrade(head.fields)) return std::nullopt;
+  // Java's clients say "Content-Length: 0" of their own accord.
+  const bool has_body = framing.kind == Framing::Kind::chunked || framing.length > 0;
+  if (has_body || !asks_for_upgrade(head.fields)) return std::nullopt;
   const std::string* revision = only_one(head.fields, "sec-websocket-version");
   const std::string* key = only_one(head.fields, "sec-websocket-key");
   if (revision == nullptr || *revision != "13" || key == nullptr) return std::nullopt;

@@ -84,8 +84,8 @@ bool receive_message(int socket, Message& into) {
   do {
     n = ::recvmsg(socket, &header, MSG_CMSG_CLOEXEC | MSG_WAITALL);
   } while (n < 0 && errno == EINTR);
+  if (n >= 0) take_fds(header, into.fds);  // ours to close, whatever came with them
   if (n != static_cast<ssize_t>(sizeof length) || length > kMaxMessage) return false;
-  take_fds(header, into.fds);
   into.text.resize(length);
   return receive_all(socket, into.text.data(), into.text.size());
 }

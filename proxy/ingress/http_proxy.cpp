@@ -106,6 +106,7 @@ Task<> serve_http_proxy(Worker& worker, Gateway& gateway, std::shared_ptr<const 
   if (!co_await begin_proxy_tls(connection, *access)) co_return;
   for (int guesses = 0;;) {
     connection.arrival.forwards = true;
+    connection.ingress = "connect";
     auto request = co_await next_request(connection);
     if (!request) co_return;
     if (!access->takes(request->head.fields)) {

@@ -60,7 +60,7 @@ def test_a_run_behind_a_gateway_is_like_any_other(bench, echo):
         assert held in done.text and SECRET not in done.text
         start = gateway.records("session_start", 2)[-1]
         end = gateway.records("session_end", 1)[-1]
-        assert start["command"][0] == "/bin/sh" and start["session"].endswith("-run-1")
+        assert start["command"][0] == "/bin/sh" and start["session"].endswith("/run/1")
         assert (end["session"], end["exit_code"], end["exchanges"]) == (start["session"], 7, 1)
     assert bench.verify().returncode == 0
 

@@ -32,11 +32,12 @@ def early(guess):
     seen = bytes(wire.buffer).partition(b"\\r\\n\\r\\n")[2]
     wire.close()
     return len(seen)
-show(**{guess: early(guess) for guess in arguments()})
+show(**{guess: [early(guess) for _ in range(6)] for guess in arguments()})
 """, SECRET[:9], SECRET[:8] + "Q", SECRET[:15], SECRET[:14] + "Q")
     seen, = done.lines
-    assert len(set(list(seen.values())[:2])) == 1, seen
-    assert len(set(list(seen.values())[2:])) == 1, seen
+    # A word leaves with a sweep, sooner or later; what told the value would tell it every time.
+    right, wrong, longer, none = seen.values()
+    assert set(right) & set(wrong) and set(longer) & set(none), seen
 
 
 def test_a_range_does_not_slice_the_value_at_a_host_that_may_know_it(bench, pki):

@@ -62,7 +62,7 @@ def test_an_allowed_request_passes(gateway, echo, kind, scheme):
     ingress = "absolute" if scheme == "http" and kind.startswith("connect") else kind.split("-")[0]
     assert (intent["ingress"], intent["authority"], intent["decision"]) == (
         ingress, f"{scheme}://api.test", "allow")
-    assert intent["session"].endswith("-" + kind)
+    assert intent["session"].endswith("/" + kind)
 
 
 @pytest.mark.parametrize("kind", CURL_KINDS)

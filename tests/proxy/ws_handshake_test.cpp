@@ -56,6 +56,7 @@ TEST_CASE("a WebSocket handshake is known, however its tokens are written") {
 TEST_CASE("what is not the handshake of RFC 6455 is none") {
   CHECK_FALSE(offers(asking(), HttpVersion::http10));
   CHECK_FALSE(offers(asking(), HttpVersion::http2));
+  CHECK(offers(asking(), HttpVersion::http11, {Framing::Kind::length, 0}));  // as Java says it
   CHECK_FALSE(offers(asking(), HttpVersion::http11, {Framing::Kind::length, 1}));
   CHECK_FALSE(offers(asking(), HttpVersion::http11, {Framing::Kind::chunked, 0}));
   const auto with = [](const char* name, const char* value) {
