@@ -25,7 +25,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   const SecretStore store(spec.config, {policy}, SecretStore::Listeners::closed);
   PreparedSecrets prepared = store.for_session(*policy, random);
   auto env = sandbox_environment(spec.env);
-  refuse_values(spec.argv, env, *prepared.secrets);
+  refuse_values(spec.argv, env, store.everything());
   for (const auto& [name, value] : prepared.placeholder_env) env[name] = value;
 
   const std::string run = new_run_id();

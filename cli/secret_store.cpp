@@ -54,6 +54,16 @@ SecretStore::SecretStore(const Config& config, const std::vector<const PolicyCon
     const std::string what = listener.where + ": token of listener " + listener.name;
     tokens_[listener.name] = read_value(*listener.token, what);
   }
+  std::vector<Credential> all;
+  SystemRandom random;
+  const auto add = [&](const std::string& name, const std::shared_ptr<const SecretValue>& value) {
+    std::string placeholder =
+        value->reveal([&](std::string_view plain) { return make_placeholder(plain, random); });
+    all.push_back({name, 1, value, std::move(placeholder)});
+  };
+  for (const auto& [name, held] : secrets_) add(name, held.value);
+  for (const auto& [name, value] : tokens_) add("token of listener " + name, value);
+  everything_ = std::make_unique<const SessionSecrets>(std::move(all), std::vector<Grant>());
   // All of them, read here or not: no source's variable may be found in this process later.
   for (const SecretConfig& secret : config.secrets) scrub(secret.source);
   for (const ListenerConfig& listener : config.gateway.listeners) {

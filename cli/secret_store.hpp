@@ -31,6 +31,8 @@ class SecretStore {
 
   // Any thread.
   PreparedSecrets for_session(const PolicyConfig& policy, Random& random) const;
+  // Every value that is held, whatever policy grants it, and the tokens: for looking through what a sandbox is given.
+  const SessionSecrets& everything() const { return *everything_; }
   // null: the listener asks for none.
   std::shared_ptr<const SecretValue> token_of(const ListenerConfig& listener) const;
 
@@ -41,7 +43,8 @@ class SecretStore {
   };
   std::map<std::string, Held, std::less<>> secrets_;
   std::map<std::string, std::shared_ptr<const SecretValue>, std::less<>> tokens_;  // by listener
-  std::map<std::string, ClientCertificates, std::less<>> certificates_;            // by policy
+  std::unique_ptr<const SessionSecrets> everything_;
+  std::map<std::string, ClientCertificates, std::less<>> certificates_;  // by policy
 };
 
 }  // namespace warder

@@ -12,7 +12,7 @@ import pytest
 
 from support import processes
 from support.bench import SECRET
-from support.daemon import Daemon
+from support.daemon import TOKEN, Daemon, free_port
 from support.marks import both_users
 
 
@@ -238,3 +238,19 @@ def test_what_a_run_client_says_wrong_ends_only_its_own_run(bench, gateway):
     assert ask(gateway, "/livez")[0] == 200
     assert "warder_sessions 1" in ask(gateway, "/metrics")[1]
     assert processes.command(gateway.process.pid)
+
+
+def test_a_value_of_another_policy_or_a_token_is_refused_too(bench, echo):
+    """The gateway holds it, whatever this run's own policy grants."""
+    bench.config(gateway=bench.gateway(listeners=[
+        {"type": "connect", "address": f"127.0.0.1:{free_port()}", "policy": "t",
+         "token": {"env": "PROXY_TOKEN"}}]), name="two.yaml")
+    text = (bench.ws / "two.yaml").read_text().replace(
+        'policies: {', 'policies: {"bare": {"rules": [{"hosts": ["other.test"], "action": "allow"}]}, ')
+    (bench.ws / "two.yaml").write_text(text)
+    with Daemon(bench, [], config=bench.ws / "two.yaml") as gateway:
+        for value, word in ((SECRET, "secret tok"), (TOKEN, "token of listener")):
+            done = run(bench, gateway, f"echo {value}", "--policy", "bare")
+            assert done.code == 2 and "holds the value of" in done.error, done
+            assert word in done.error, done
+        assert run(bench, gateway, "exit 3", "--policy", "bare").code == 3
