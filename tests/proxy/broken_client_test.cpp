@@ -255,7 +255,8 @@ TEST_CASE("a broken chunk in an upload is refused, and the origin sees no end") 
 
 TEST_CASE("BR-140 clients that reset at any moment leave the gateway as it was") {
   TestGateway warder(2);
-  warder.upstream.pool.idle = milliseconds(300);  // what is kept for the next request counts as left
+  warder.upstream.pool.idle =
+      milliseconds(300);  // what is kept for the next request counts as left
   Origin origin(answers(ok(std::string(100'000, 'x'))), warder.trusted_tls("api.test"));
   warder.route("api.test", Scheme::https, origin);
   warder.tls()->close();
