@@ -207,7 +207,10 @@ int run_gateway(const GatewayArgs& args) {
   admin.stop();
   process.stop();
   bool whole = true;
-  for (const Opened& one : opened) whole &= record_end(*log, *one.access->session, 0);
+  for (const Opened& one : opened) {
+    whole &= record_rest(*log, *one.access->session, one.access->strangers);
+    whole &= record_end(*log, *one.access->session, 0);
+  }
   if (log->close() && whole) return 0;
   say("the audit log could not be closed whole");
   return 125;

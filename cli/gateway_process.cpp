@@ -33,8 +33,9 @@ void spawn_on(Worker& worker, Task<> task) {
 
 Task<> serve_names(Worker& worker, tcp::socket socket, Gateway& gateway,
                    std::shared_ptr<Session> session) {
-  const Session::Counted counted(*session);
+  const Session::Counted counted(session->connections);
   Stream stream(worker, std::move(socket));
+  const EndsWithSession end(worker, &session->life, stream);
   co_await serve_dns_stream(stream, gateway, *session);
 }
 
@@ -96,7 +97,8 @@ void GatewayProcess::serve_proxy(std::shared_ptr<const ProxyAccess> access,
 void GatewayProcess::end_session(Session& session, std::chrono::milliseconds limit) {
   session.life = Life::ended;
   const auto end = std::chrono::steady_clock::now() + limit;
-  while (session.connections > 0 && std::chrono::steady_clock::now() < end)
+  const auto is_over = [&] { return session.connections == 0 && session.listening == 0; };
+  while (!is_over() && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   sessions_.remove(session.id);
 }

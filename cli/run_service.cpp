@@ -109,6 +109,10 @@ struct SayQueue {
 };
 
 struct RunService::Run {
+  explicit Run(std::atomic<unsigned>& among) : open(among) { ++open; }
+  Run(const Run&) = delete;
+  ~Run() { --open; }
+  std::atomic<unsigned>& open;
   RunRequest request;
   RunWelcome welcome;
   std::shared_ptr<Session> session;
@@ -127,7 +131,9 @@ AdminReply RunService::begin(const AdminRequest& request) {
                             ? "the gateway has several policies: say --policy with one of them"
                             : "the gateway has no policy named '" + asked->policy + "'");
   }
-  auto run = std::make_shared<Run>();
+  auto run = std::make_shared<Run>(open_);
+  if (open_ > kMostRuns)
+    return refused(503, "the gateway serves " + std::to_string(kMostRuns) + " runs already");
   try {
     SystemRandom random;
     PreparedSecrets prepared = parts_.store.for_session(*policy, random);

@@ -15,6 +15,7 @@ namespace warder {
 
 class RunService {
  public:
+  static constexpr unsigned kMostRuns = 256;  // at a time
   struct Parts {
     const Config& config;
     const SecretStore& store;
@@ -36,6 +37,7 @@ class RunService {
 
   Parts parts_;
   std::atomic<std::uint64_t> runs_{0};
+  std::atomic<unsigned> open_{0};
 };
 
 }  // namespace warder

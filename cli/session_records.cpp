@@ -42,6 +42,18 @@ bool record_start(audit::Log& log, const Session& session, const Config& config,
   return record_now(log, std::move(start));
 }
 
+bool record_rest(audit::Log& log, Session& session, audit::Burst& strangers) {
+  const std::uint64_t many = strangers.take_rest();
+  if (many == 0) return true;
+  audit::Intent intent;
+  intent.session = session.id;
+  intent.exchange = ++session.exchanges;
+  intent.authority = "(" + std::to_string(many) + " more)";
+  intent.decision = "deny";
+  intent.reason = Reason::not_authenticated;
+  return record_now(log, std::move(intent));
+}
+
 bool record_end(audit::Log& log, const Session& session, int exit_code) {
   audit::SessionEnd end;
   end.session = session.id;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "audit/burst.hpp"
 #include "audit/log.hpp"
 #include "config/config.hpp"
 #include "proxy/session.hpp"
@@ -19,6 +20,8 @@ std::unique_ptr<audit::Log> open_audit_log(const std::filesystem::path& file,
 // False: it could not be written, and nothing may begin. `command`: what runs in it, or how it comes in.
 bool record_start(audit::Log& log, const Session& session, const Config& config,
                   std::vector<std::string> command);
+// The refused strangers of a listener that were only counted so far, by their number.
+bool record_rest(audit::Log& log, Session& session, audit::Burst& strangers);
 bool record_end(audit::Log& log, const Session& session, int exit_code);
 
 }  // namespace warder

@@ -53,6 +53,7 @@ Task<> breathe(Worker& worker) {
 
 Task<> accept_on(Worker& home, Fd socket, std::vector<std::unique_ptr<Worker>>& workers,
                  std::shared_ptr<Session> session, std::uint64_t limit, Serve serve) {
+  const Session::Counted counted(session->listening);
   Listener listener(home, std::move(socket), *session);
   for (std::size_t next = 0;; ++next) {
     while (session->connections >= limit && listener.acceptor().is_open()) co_await breathe(home);

@@ -22,7 +22,8 @@ Task<HeadOutcome> read_head(Connection& connection) {
   connection.parser.begin_request();
   const GatewayLimits& limits = connection.gateway.limits;
   // Two deadlines, not two idle limits: a byte a second must not hold a connection for ever.
-  connection.stream.end_reads_at(std::chrono::steady_clock::now() + limits.keep_alive);
+  const auto patience = connection.strangers == nullptr ? limits.keep_alive : limits.handshake;
+  connection.stream.end_reads_at(std::chrono::steady_clock::now() + patience);
   bool started = false;
   for (;;) {
     connection.is_idle = !started && connection.input.empty();
@@ -72,8 +73,24 @@ Task<> serve_h1(Connection& connection) {
 
 }  // namespace
 
-void Connection::on_sweep(SteadyTime) {
+bool Connection::meet(audit::Burst& kind) {
+  strangers = &kind;
+  --session->connections;
+  return ++session->strangers <= gateway.limits.strangers_per_session;
+}
+
+void Connection::admit() {
+  if (std::exchange(strangers, nullptr) == nullptr) return;
+  --session->strangers;
+  ++session->connections;
+}
+
+void Connection::on_sweep(SteadyTime now) {
   const Life life = session->life;
+  const GatewayLimits& limits = gateway.limits;
+  // Many that say nothing must not keep out the one who has the token.
+  const bool crowded = session->strangers > limits.patient_strangers;
+  if (strangers != nullptr && crowded && now - began >= limits.stranger_hurry) stream.close();
   if (life == Life::open) return;
   if (life == Life::ended || (is_idle && !say_goodbye)) {
     stream.close();
@@ -106,6 +123,14 @@ Task<> serve_requests(Connection& connection) {
 
 Task<bool> record_refused_connection(Connection& connection, std::string protocol,
                                      const Verdict& verdict, std::string authority) {
+  std::uint64_t together = 0;
+  if (connection.strangers != nullptr) {
+    const SteadyTime now = std::chrono::steady_clock::now();
+    const bool alone = connection.strangers->is_recorded_alone(now);
+    together = alone ? 0 : connection.strangers->take(now);
+    if (!alone && together == 0) co_return true;
+    if (together > 0) authority = "(" + std::to_string(together) + " more)";
+  }
   audit::Intent intent;
   intent.session = connection.session->id;
   intent.exchange = ++connection.session->exchanges;
@@ -119,6 +144,7 @@ Task<bool> record_refused_connection(Connection& connection, std::string protoco
   audit::Record entry(std::move(intent));
   auto sequence =
       co_await record(connection.gateway.audit, std::move(entry), audit::Durability::accepted, 0);
+  if (!sequence && together > 0) connection.strangers->put_back(together);
   co_return sequence.has_value();
 }
 

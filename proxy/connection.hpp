@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "audit/burst.hpp"
 #include "http/h1_parser.hpp"
 #include "proxy/gateway.hpp"
 #include "proxy/input.hpp"
@@ -29,12 +30,16 @@ struct Connection final : Swept {
   }
   ~Connection() override {
     worker.delist(place);
-    --session->connections;
+    --(strangers == nullptr ? session->connections : session->strangers);
   }
   Connection(const Connection&) = delete;
-  // Leaves when its session has ended, or drains and no request is under way.
-  void on_sweep(SteadyTime) override;
+  // Leaves when its session has ended, or drains and no request is under way; a stranger in a crowd, soon.
+  void on_sweep(SteadyTime now) override;
   void close() override { stream.close(); }
+  // Who it is must be shown first: until then it counts apart, has less time, and what is refused is recorded
+  // together with others of its kind. False: there are too many of them.
+  bool meet(audit::Burst& kind);
+  void admit();
 
   Worker& worker;
   Gateway& gateway;
@@ -46,7 +51,9 @@ struct Connection final : Swept {
   std::string ingress = "transparent";
   HttpVersion version = HttpVersion::http11;  // by ALPN
   Origins origins;                            // connections to origins, which its session shares
-  bool is_idle = false;                       // between two requests of HTTP/1.x
+  const SteadyTime began = std::chrono::steady_clock::now();
+  audit::Burst* strangers = nullptr;  // while it is one
+  bool is_idle = false;               // between two requests of HTTP/1.x
   std::function<void()> say_goodbye;  // HTTP/2: opens no more streams; may be said more than once
   Worker::Place place;                // last: it may be closed at once
 };

@@ -272,6 +272,7 @@ Task<std::string> answer_dns(std::string packet, Gateway& gateway, Session& sess
 
 Task<> serve_dns_datagrams(Worker& worker, Fd socket, Gateway& gateway,
                            std::shared_ptr<Session> session) {
+  const Session::Counted counted(session->listening);
   Datagrams datagrams(worker, std::move(socket), gateway, session);
   auto datagram = std::make_unique<Datagram>();
   while (datagrams.socket().is_open()) {

@@ -19,6 +19,9 @@ namespace warder {
 // docs/limits.md says what happens at each.
 struct GatewayLimits {
   std::uint64_t connections_per_session = 4096;
+  std::uint64_t strangers_per_session = 2048;  // at a listener, before they have shown its token
+  std::uint64_t patient_strangers = 256;       // beyond it each of them has `stranger_hurry`
+  std::chrono::milliseconds stranger_hurry{1'000};
   std::chrono::milliseconds handshake{10'000};
   std::chrono::milliseconds request_head{30'000};
   std::chrono::milliseconds keep_alive{75'000};         // between two requests

@@ -34,13 +34,16 @@ struct Session {
   SessionLife life{Life::open};
   std::atomic<std::uint64_t> exchanges{0};
   std::atomic<std::uint64_t> connections{0};  // open now
+  std::atomic<std::uint64_t> strangers{
+      0};  // those that have not shown their token yet: not among them
+  std::atomic<std::uint64_t> listening{0};  // listeners and resolvers that are open
 
   // One of them, while it lives.
   struct Counted {
-    explicit Counted(Session& in) : session(in) { ++session.connections; }
+    explicit Counted(std::atomic<std::uint64_t>& among) : count(among) { ++count; }
     Counted(const Counted&) = delete;
-    ~Counted() { --session.connections; }
-    Session& session;
+    ~Counted() { --count; }
+    std::atomic<std::uint64_t>& count;
   };
 };
 

@@ -7,13 +7,12 @@ namespace warder {
 void Sessions::add(std::shared_ptr<Session> session) {
   const std::scoped_lock lock(mutex_);
   sessions_.push_back(std::move(session));
-  spread_placeholders();
+  share_placeholders();
 }
 
 void Sessions::remove(std::string_view id) {
   const std::scoped_lock lock(mutex_);
   std::erase_if(sessions_, [&](const auto& session) { return session->id == id; });
-  spread_placeholders();
 }
 
 std::vector<std::shared_ptr<Session>> Sessions::list() const {
@@ -21,17 +20,21 @@ std::vector<std::shared_ptr<Session>> Sessions::list() const {
   return sessions_;
 }
 
-void Sessions::spread_placeholders() {
+void Sessions::share_placeholders() {
+  if (sessions_.size() < 2) return;
+  std::vector<std::string> all;
+  std::vector<std::vector<std::uint32_t>> own;
   for (const auto& session : sessions_) {
-    std::vector<std::string> foreign;
-    for (const auto& other : sessions_) {
-      if (other == session) continue;
-      for (const Credential& credential : other->secrets->credentials())
-        foreign.push_back(credential.placeholder);
+    auto& ids = own.emplace_back();
+    for (const Credential& credential : session->secrets->credentials()) {
+      ids.push_back(static_cast<std::uint32_t>(all.size()));
+      all.push_back(credential.placeholder);
     }
-    session->secrets->set_foreign(foreign.empty() ? nullptr
-                                                  : std::make_shared<const Matcher>(foreign));
   }
+  std::shared_ptr<const Matcher> table;
+  if (!all.empty()) table = std::make_shared<const Matcher>(all);
+  for (std::size_t i = 0; i < sessions_.size(); ++i)
+    sessions_[i]->secrets->set_foreign(table, std::move(own[i]));
 }
 
 }  // namespace warder

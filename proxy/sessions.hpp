@@ -1,5 +1,5 @@
-// The sessions of one gateway. Each knows the others' placeholders, so that one which is sent out of another sandbox
-// is seen for what it is.
+// The sessions of one gateway. They share one table of all their placeholders, so that one which is sent out of another
+// sandbox is seen for what it is; those of a session that has ended stay in it until the next one begins.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ class Sessions {
   std::vector<std::shared_ptr<Session>> list() const;
 
  private:
-  void spread_placeholders();
+  void share_placeholders();
 
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Session>> sessions_;

@@ -8,7 +8,9 @@ namespace warder {
 using Input = StreamScanner::Input;
 
 BodyTripwire::BodyTripwire(const SessionSecrets& secrets)
-    : secrets_(secrets), foreign_(secrets.foreign()), own_scanner_(secrets.placeholders()) {
+    : secrets_(secrets),
+      foreign_(secrets.foreign().placeholders),
+      own_scanner_(secrets.placeholders()) {
   if (foreign_) foreign_scanner_.emplace(*foreign_);
 }
 
@@ -42,6 +44,7 @@ std::string_view BodyTripwire::pass(std::string_view in, Input input, std::strin
 std::optional<std::size_t> BodyTripwire::find_first(std::string_view text, Input input) {
   const auto own = own_scanner_.next(text, input);
   const auto foreign = foreign_scanner_ ? foreign_scanner_->next(text, input) : std::nullopt;
+  // The table of all sessions has our own too: what begins where one of ours does is ours.
   if (own && (!foreign || own->begin <= foreign->begin)) {
     reason_ = Reason::placeholder_wrong_place;
     secret_ = secrets_.credentials()[own->pattern].name;

@@ -44,12 +44,17 @@ std::vector<const Grant*> SessionSecrets::grants_for(const HostName& host) const
   return matching;
 }
 
-void SessionSecrets::set_foreign(std::shared_ptr<const Matcher> placeholders) {
-  const std::lock_guard lock(foreign_mutex_);
-  foreign_ = std::move(placeholders);
+bool SessionSecrets::Foreign::is_own(std::uint32_t pattern) const {
+  return std::find(own.begin(), own.end(), pattern) != own.end();
 }
 
-std::shared_ptr<const Matcher> SessionSecrets::foreign() const {
+void SessionSecrets::set_foreign(std::shared_ptr<const Matcher> placeholders,
+                                 std::vector<std::uint32_t> own) {
+  const std::lock_guard lock(foreign_mutex_);
+  foreign_ = {std::move(placeholders), std::move(own)};
+}
+
+SessionSecrets::Foreign SessionSecrets::foreign() const {
   const std::lock_guard lock(foreign_mutex_);
   return foreign_;
 }

@@ -43,10 +43,17 @@ class SessionSecrets {
   // Every value and its encodings.
   const MaskSet& mask_set() const { return *mask_set_; }
 
-  // The placeholders of all other sessions; changes as they come and go, from any thread. Each
-  // exchange takes the table once. null: none are known.
-  void set_foreign(std::shared_ptr<const Matcher> placeholders);
-  std::shared_ptr<const Matcher> foreign() const;
+  // The placeholders of all sessions in one table that they share, and which of its ids are this
+  // session's own.
+  struct Foreign {
+    std::shared_ptr<const Matcher> placeholders;  // null: no other session is known
+    std::vector<std::uint32_t> own;
+    bool is_own(std::uint32_t pattern) const;
+  };
+  // Changes as sessions come and go, from any thread. Each exchange takes the table once.
+  void set_foreign(std::shared_ptr<const Matcher> placeholders,
+                   std::vector<std::uint32_t> own = {});
+  Foreign foreign() const;
 
  private:
   std::vector<Credential> credentials_;
@@ -54,7 +61,7 @@ class SessionSecrets {
   std::unique_ptr<Matcher> placeholders_;
   std::unique_ptr<MaskSet> mask_set_;
   mutable std::mutex foreign_mutex_;
-  std::shared_ptr<const Matcher> foreign_;
+  Foreign foreign_;
 };
 
 }  // namespace warder

@@ -126,9 +126,10 @@ class Planner {
   }
 
   std::optional<SwapRefusal> foreign_placeholder() const {
-    const auto foreign = secrets_.foreign();
-    if (!foreign) return std::nullopt;
-    const auto seen = sightings_in(head_, *foreign);
+    const SessionSecrets::Foreign foreign = secrets_.foreign();
+    if (!foreign.placeholders) return std::nullopt;
+    auto seen = sightings_in(head_, *foreign.placeholders);
+    std::erase_if(seen, [&](const Sighting& each) { return foreign.is_own(each.pattern); });
     if (seen.empty()) return std::nullopt;
     return SwapRefusal{Reason::placeholder_foreign, "", seen.front().place,
                        "use the placeholder that this sandbox's own environment holds"};
@@ -274,7 +275,7 @@ std::variant<SwapPlan, SwapRefusal> check_trailers(const HeaderList& trailers,
     return SwapRefusal{Reason::placeholder_wrong_place,
                        secrets.credentials()[seen.front().pattern].name, "trailer", suggestion};
   }
-  const auto foreign = secrets.foreign();
+  const auto foreign = secrets.foreign().placeholders;  // none of our own is in them: see above
   if (!foreign) return SwapPlan{};
   if (const auto seen = sightings_in(trailers, *foreign); !seen.empty()) {
     return SwapRefusal{Reason::placeholder_foreign, "", "trailer", suggestion};

@@ -51,17 +51,20 @@ Task<bool> refuse_on_proxy(Connection& connection, const IncomingRequest& reques
   co_return co_await answer(connection, request.head, std::move(refusal), persist);
 }
 
-Task<bool> ask_for_token(Connection& connection, const ProxyAccess& access,
-                         const IncomingRequest& request) {
+Task<bool> ask_for_token(Connection& connection, const IncomingRequest& request) {
   const bool stays = request.keeps_alive && request.framing.kind == Framing::Kind::none;
   Refusal refusal;
   refusal.reason = Reason::not_authenticated;
   refusal.detail = "send the session's token as the password of Proxy-Authorization";
   std::string target = target_for_record(request.head);
   std::string protocol(to_string(request.version));
+  Verdict verdict;
+  verdict.reason = refusal.reason;
   connection.session->denials.add(refusal.reason, "a client of the proxy", "");
-  if (!co_await record_stranger(connection, access, std::move(protocol), std::move(target)))
+  if (!co_await record_refused_connection(connection, std::move(protocol), verdict,
+                                          std::move(target))) {
     co_return false;
+  }
   const Persist persist = stays ? Persist::keep_alive : Persist::close;
   const bool sent = co_await answer(connection, request.head, std::move(refusal), persist);
   co_return sent&& stays;
@@ -103,18 +106,18 @@ Task<> serve_http_proxy(Worker& worker, Gateway& gateway, std::shared_ptr<const 
                         tcp::socket socket) {
   Connection connection(worker, gateway, access->session, std::move(socket));
   connection.ingress = "connect";
-  if (!co_await begin_proxy_tls(connection, *access)) co_return;
+  if (!co_await receive(connection, *access)) co_return;
   for (int guesses = 0;;) {
     connection.arrival.forwards = true;
     connection.ingress = "connect";
     auto request = co_await next_request(connection);
     if (!request) co_return;
     if (!access->takes(request->head.fields)) {
-      if (co_await ask_for_token(connection, *access, *request) && ++guesses < kMostGuesses)
-        continue;
+      if (co_await ask_for_token(connection, *request) && ++guesses < kMostGuesses) continue;
       co_await linger(connection.stream, gateway.limits);
       co_return;
     }
+    connection.admit();
     request->head.fields.remove("proxy-authorization");
     if (request->head.method == "CONNECT") {
       co_await connect(connection, std::move(*request));

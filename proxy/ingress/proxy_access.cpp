@@ -77,7 +77,11 @@ bool ProxyAccess::takes(const HeaderList& fields) const {
   return !offered.empty() && takes(offered);
 }
 
-Task<bool> begin_proxy_tls(Connection& connection, const ProxyAccess& access) {
+Task<bool> receive(Connection& connection, const ProxyAccess& access) {
+  if (access.token && !connection.meet(access.strangers)) {
+    connection.stream.abort();
+    co_return false;
+  }
   if (!access.tls) co_return true;
   Stream& stream = connection.stream;
   const SteadyDuration limit = connection.gateway.limits.handshake;
@@ -99,21 +103,6 @@ Task<bool> begin_proxy_tls(Connection& connection, const ProxyAccess& access) {
   (void)co_await record_refused_connection(connection, "tls", failed, "");
   stream.shutdown_write();
   co_return false;
-}
-
-Task<bool> record_stranger(Connection& connection, const ProxyAccess& access, std::string protocol,
-                           std::string target) {
-  Verdict verdict;
-  verdict.reason = Reason::not_authenticated;
-  const SteadyTime now = std::chrono::steady_clock::now();
-  const bool alone = access.strangers.is_recorded_alone(now);
-  const std::uint64_t many = alone ? 0 : access.strangers.take(now);
-  if (!alone && many == 0) co_return true;
-  if (many > 0) target = "(" + std::to_string(many) + " more)";
-  const bool recorded = co_await record_refused_connection(connection, std::move(protocol), verdict,
-                                                           std::move(target));
-  if (!recorded && many > 0) access.strangers.put_back(many);
-  co_return recorded;
 }
 
 Verdict open_tunnel(Connection& connection, const HostName& host, std::uint16_t port) {

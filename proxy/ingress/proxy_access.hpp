@@ -28,13 +28,9 @@ struct ProxyAccess {
   bool takes(const HeaderList& fields) const;
 };
 
-// The proxy's own TLS, if its listener has one. False: the handshake failed, which is recorded.
-Task<bool> begin_proxy_tls(Connection& connection, const ProxyAccess& access);
-
-// Records a connection that showed no token, or the wrong one: one by one up to some number, then together. False: no
-// record was taken.
-Task<bool> record_stranger(Connection& connection, const ProxyAccess& access, std::string protocol,
-                           std::string target);
+// A stranger until it shows the token, if one is asked for; and the proxy's own TLS, if its listener has one. False: there
+// are too many strangers, or the handshake failed, which is recorded.
+Task<bool> receive(Connection& connection, const ProxyAccess& access);
 
 // May a tunnel to this host and port be opened: is there a rule by which anything could pass? An address says yes where
 // the name within may still be one that is allowed. The connection then stands for it.

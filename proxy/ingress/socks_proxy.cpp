@@ -91,21 +91,16 @@ Task<> serve_socks_proxy(Worker& worker, Gateway& gateway,
                          std::shared_ptr<const ProxyAccess> access, tcp::socket socket) {
   Connection connection(worker, gateway, access->session, std::move(socket));
   connection.ingress = "socks5";
-  if (!co_await begin_proxy_tls(connection, *access)) co_return;
-  connection.stream.end_reads_at(std::chrono::steady_clock::now() + gateway.limits.request_head);
+  if (!co_await receive(connection, *access)) co_return;
+  connection.stream.end_reads_at(std::chrono::steady_clock::now() + gateway.limits.handshake);
   connection.stream.limit_writes(gateway.limits.handshake);
   Verdict verdict;
   if (!co_await log_in(connection, *access)) {
-    if (access->token) {
-      connection.session->denials.add(Reason::not_authenticated, "a client of the proxy", "");
-      (void)co_await record_stranger(connection, *access, "socks5", "");
-      co_await linger(connection.stream, gateway.limits);
-      co_return;
-    }
-    verdict.reason = Reason::malformed_request;
+    verdict.reason = access->token ? Reason::not_authenticated : Reason::malformed_request;
     co_await refuse_socks(connection, std::move(verdict), "");
     co_return;
   }
+  connection.admit();
   auto request = co_await read_message<socks5::Request>(connection, socks5::read_request);
   if (!request) {
     verdict.reason = Reason::malformed_request;

@@ -5,7 +5,9 @@ import json
 import os
 import signal
 import socket
+import struct
 import subprocess
+import threading
 import time
 
 import pytest
@@ -14,6 +16,7 @@ from support import processes
 from support.bench import SECRET
 from support.daemon import TOKEN, Daemon, free_port
 from support.marks import both_users
+from support.origin import Origin
 
 
 class Unix(http.client.HTTPConnection):
@@ -254,3 +257,78 @@ def test_a_value_of_another_policy_or_a_token_is_refused_too(bench, echo):
             assert done.code == 2 and "holds the value of" in done.error, done
             assert word in done.error, done
         assert run(bench, gateway, "exit 3", "--policy", "bare").code == 3
+
+
+def test_nothing_of_a_session_comes_after_its_end(bench, pki):
+    """CMD ends while a request of its own waits for the origin's handshake, and look-ups were only counted."""
+    cut = threading.Event()
+
+    def silent(conn):
+        try:
+            while conn.sock.recv(4096):
+                pass
+        except OSError:
+            pass
+        cut.set()
+
+    origin = Origin(silent)                 # clear text: what it hears is a ClientHello, and it says nothing
+    bench.map("api.test:443", origin)
+    flood = ("import socket, struct\n"
+             "q = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+             "q.connect(('127.0.0.1', 53)); q.settimeout(2)\n"
+             "for i in range(400):\n"
+             "    n = b'n%d' % i\n"
+             "    q.send(struct.pack('>HHHHHH', i, 256, 1, 0, 0, 0) + bytes([len(n)]) + n +\n"
+             "           b'\\x04test\\0\\0\\1\\0\\1')\n"
+             "    q.recv(600)\n")
+    bench.write("flood.py", flood)
+    with Daemon(bench, []) as gateway:
+        done = run(bench, gateway, "curl -sS https://api.test/ & /usr/bin/python3 flood.py; sleep 0.5")
+        assert done.code == 0 and done.seconds < 6, done
+        assert cut.wait(2), "the origin's connection outlived the session"
+        time.sleep(1)
+    kinds = [(r["type"], r.get("name", "")) for r in bench.records()
+             if r.get("session", "").endswith("/run/1")]
+    assert kinds[-1][0] == "session_end", kinds[-4:]
+    names = [name for kind, name in kinds if kind == "dns" and name.startswith("n")]
+    counted = [int(name.strip("(").split()[0]) for kind, name in kinds
+               if kind == "dns" and "more" in name]
+    assert len(names) + sum(counted) == 400
+
+
+def test_many_runs_share_one_table_of_placeholders(bench, echo):
+    """Memory grows with the number of sessions, not with its square."""
+    secrets = {f"s{i}": {"source": {"env": "REAL_TOKEN"}, "placeholder": {"env": f"P{i}"}}
+               for i in range(10)}
+    grants = [{"secret": f"s{i}", "hosts": ["api.test"]} for i in range(10)]
+    request = json.dumps({"policy": "t", "command": ["x"], "env": {}, "workspace": "/tmp"})
+    with Daemon(bench, [], secrets=secrets, grants=grants) as gateway:
+        def begin():
+            connection = Unix(gateway.directory / "admin.sock")
+            connection.request("POST", "/v1/runs", body=request,
+                               headers={"Connection": "Upgrade", "Upgrade": "warder-run"})
+            sock = connection.sock
+            assert sock.recv(12) == b"HTTP/1.1 101"
+            tcp = socket.create_server(("127.0.0.1", 0))
+            text = json.dumps({"port": tcp.getsockname()[1], "names": ["tcp4"]}).encode()
+            socket.send_fds(sock, [struct.pack("<I", len(text))], [tcp.fileno()])
+            sock.sendall(text)
+            return sock
+
+        def memory():
+            text = open(f"/proc/{gateway.process.pid}/status").read()
+            return int(text.split("VmRSS:")[1].split()[0]) >> 10
+        begun = [begin() for _ in range(25)]
+        assert ask(gateway, "/livez")[0] == 200
+        some = memory()
+        begun += [begin() for _ in range(75)]
+        end = time.monotonic() + 20
+        while "warder_sessions 100" not in ask(gateway, "/metrics")[1]:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        assert memory() - some < 300, (some, memory())
+        for sock in begun:
+            sock.close()
+        started = time.monotonic()
+        assert gateway.stop()[0] == 0
+        assert time.monotonic() - started < 15

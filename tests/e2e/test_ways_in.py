@@ -1,10 +1,12 @@
 """Every way in, with every proof of identity, for every protocol: one decision behind all of them."""
 
 import base64
+import concurrent.futures
 import hashlib
 import socket
 import ssl
 import struct
+import time
 
 import pytest
 
@@ -438,3 +440,40 @@ def test_a_stranger_that_knocks_without_end_does_not_fill_the_record(gateway):
     assert 200 <= len(refused) <= 210
     done = gateway.curl(*proxy_args(gateway, "connect-token"), "https://other.test/ok")
     assert done.returncode == 0, done
+
+
+@pytest.mark.parametrize("kind, words", [
+    ("connect-token", b"\x01\x02 x\r\n\r\n"), ("connect-tls", b"not TLS\r\n\r\n"),
+    ("socks5-token", b"\x04\x01\x00")])
+def test_what_a_stranger_says_wrong_is_thinned_too_and_counted_to_the_last(gateway, kind, words):
+    """Heads that cannot be read, failed handshakes, another protocol: together, by their number, at the end."""
+    def knock():
+        with gateway.connect(kind) as sock:
+            sock.sendall(words)
+            try:
+                sock.recv(64)
+            except OSError:
+                pass
+    with concurrent.futures.ThreadPoolExecutor(8) as many:
+        list(many.map(lambda _: knock(), range(420)))
+    assert gateway.stop()[0] == 0
+    refused = [r for r in gateway.bench.records() if r["type"] == "intent"]
+    assert 200 <= len(refused) <= 215
+    alone = [r for r in refused if "more" not in r["authority"]]
+    together = [int(r["authority"].strip("(").split()[0]) for r in refused
+                if "more" in r["authority"]]
+    assert len(alone) + sum(together) == 420
+    kinds = [r["type"] for r in gateway.bench.records()
+             if r.get("session", "").endswith("/" + kind)]
+    assert kinds[-1] == "session_end"
+
+
+def test_idle_strangers_do_not_keep_out_the_one_with_the_token(gateway, echo):
+    idle = [gateway.connect("connect-token") for _ in range(700)]
+    try:
+        time.sleep(2)
+        done = gateway.curl(*proxy_args(gateway, "connect-token"), "https://other.test/ok")
+        assert done.returncode == 0, done
+    finally:
+        for sock in idle:
+            sock.close()

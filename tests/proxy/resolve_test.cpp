@@ -182,6 +182,22 @@ TEST_CASE("an address is never looked up, and /etc/hosts comes first") {
   CHECK(server.count() == 0);
 }
 
+TEST_CASE("a session's end ends its look-ups, and nobody else's") {
+  DnsScript silent([](const DnsQuestion&) { return std::optional<DnsReply>(); });
+  Desk desk(silent.address());
+  SessionLife life{Life::open};
+  auto ended = begin_on(
+      desk.worker,
+      desk.resolver.resolve(desk.worker, *HostName::parse("api.test"), seconds(10), &life));
+  auto other = begin_on(desk.worker, desk.task("api.test", seconds(3)));
+  life = Life::draining;
+  CHECK(ended.wait_for(milliseconds(600)) == std::future_status::timeout);
+  life = Life::ended;
+  REQUIRE(ended.wait_for(milliseconds(800)) == std::future_status::ready);
+  CHECK(ended.get().error() == IoError::closed);
+  CHECK(other.wait_for(milliseconds(600)) == std::future_status::timeout);
+}
+
 TEST_CASE("a worker that stops ends its look-ups, and a resolver goes while one is under way") {
   DnsScript server([](const DnsQuestion&) { return std::optional<DnsReply>(); });
   auto desk = std::make_unique<Desk>(server.address());

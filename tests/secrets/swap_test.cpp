@@ -377,6 +377,26 @@ TEST_CASE("another session's placeholder is told from a credential of unknown or
         "placeholder_foreign header:x-note");
 }
 
+TEST_CASE("in the table that all sessions share a session's own placeholder is not foreign") {
+  Session session;
+  const std::string theirs = "ghp_theirs0123456789theirs0123456789abcd";
+  const std::vector<std::string> all{theirs, session.ph};
+  session.secrets.set_foreign(std::make_shared<const Matcher>(all), {1});
+  CHECK(decide(request({{"Authorization", "Bearer " + session.ph}}), session.secrets)
+            .find("foreign") == std::string::npos);
+  CHECK(decide(request({{"Authorization", "Bearer " + theirs}}), session.secrets) ==
+        "placeholder_foreign header:authorization");
+  CHECK(decide(request({{"Authorization", session.ph}, {"X-Note", theirs}}), session.secrets) ==
+        "placeholder_foreign header:x-note");
+  std::string scratch;
+  BodyTripwire own(session.secrets);
+  (void)own.feed("x " + session.ph + " " + theirs, scratch);
+  CHECK(own.reason() == Reason::placeholder_wrong_place);
+  BodyTripwire other(session.secrets);
+  (void)other.feed("x " + theirs + " " + session.ph, scratch);
+  CHECK(other.reason() == Reason::placeholder_foreign);
+}
+
 TEST_CASE("a secret without a value refuses the request that needs it, and no other") {
   std::vector<Credential> credentials{{"gone", 1, nullptr, "PH-gone-0123456789"}};
   const SessionSecrets secrets(std::move(credentials), {grant("gone", "api.test")});

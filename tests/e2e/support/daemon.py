@@ -40,7 +40,8 @@ class Daemon:
             self.ports[name] = free_port()
             ready.append({"policy": "t", "name": name, "token": "none",
                           "address": f"127.0.0.1:{self.ports[name]}", **one})
-        self.config = config or bench.config(gateway=bench.gateway(listeners=ready), **more)
+        named = {"listeners": ready} if ready else {}
+        self.config = config or bench.config(gateway=bench.gateway(**named), **more)
         self.directory = bench.directory / "run"
         self.args = args
 
