@@ -48,8 +48,8 @@ build: deps-build ## build/warder and build/warder-sandbox (Release)
 	@$(BUILD) release --target warder warder-sandbox
 
 test: deps-test pure-asan build-tests ## everything: the pure libraries under ASan+UBSan, then all tests (Release)
-	@$(CTEST) build -LE 'full|clients'
 	@echo 'left out: make test-clients (clients that are downloaded, h2spec, testssl, git), make test-full (soak, gigabytes, sanitizers, fuzzing)'
+	@$(CTEST) build -LE 'full|clients'
 
 test-clients: deps-clients build ## real clients by way in and protocol, all downloaded: the table is build/clients.md
 	@tests/clients/install build/clients
