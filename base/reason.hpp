@@ -21,6 +21,7 @@ enum class Reason : std::uint8_t {
   placeholder_foreign,
   foreign_credential,
   secret_unavailable,
+  secret_revoked,
   mint_failed,
   audit_unavailable,
   response_unmaskable,

@@ -37,7 +37,8 @@ bool record_start(audit::Log& log, const Session& session, const Config& config,
   start.policy = session.policy.name();
   start.policy_sha256 = sha256_hex(to_yaml(config, session.policy.name()));
   start.command = std::move(command);
-  for (const Credential& credential : session.secrets->credentials())
+  const auto secrets = session.secrets.now();
+  for (const Credential& credential : secrets->credentials())
     start.secrets.push_back(credential.name);
   return record_now(log, std::move(start));
 }

@@ -18,6 +18,7 @@ Refusal plain(Reason reason, std::string detail = {}) {
 
 // Why a read from the origin ended: the upload's doing, or what the leg says.
 Refusal read_failure(const Exchange& exchange, const BodyStep& step) {
+  if (exchange.ended) return plain(*exchange.ended);
   if (exchange.upload.failed) return *exchange.upload.failed;
   return plain(step.reason, step.detail);
 }
@@ -28,9 +29,8 @@ Task<std::optional<Refusal>> pass_interim(Exchange& exchange) {
   if (interim.status == 101)
     co_return plain(Reason::upstream_broken, "the origin switched protocols unasked");
   if (exchange.client_version == HttpVersion::http10) co_return std::nullopt;
-  const ResponsePlan plan =
-      prepare_response(interim, Framing(), exchange.session.secrets->mask_set(),
-                       exchange.client_version, AfterThis::keep_open);
+  const ResponsePlan plan = prepare_response(interim, Framing(), exchange.secrets->mask_set(),
+                                             exchange.client_version, AfterThis::keep_open);
   if (!plan.is_well_formed)
     co_return plain(Reason::upstream_broken, "an interim response is malformed");
   if (!co_await exchange.client.write_interim(interim)) co_return plain(Reason::client_broken);
@@ -40,7 +40,7 @@ Task<std::optional<Refusal>> pass_interim(Exchange& exchange) {
 // From a host that has a grant, and so may know the value whether or not this request held it, what cannot be searched
 // does not pass.
 std::optional<Refusal> unmaskable(const Exchange& exchange, const ResponseHead& head) {
-  if (exchange.session.secrets->grants_for(exchange.authority->host).empty()) return std::nullopt;
+  if (exchange.secrets->grants_for(exchange.authority->host).empty()) return std::nullopt;
   if (head.status == 206) {
     return plain(Reason::response_unmaskable, "the origin sent a part (206) that nobody asked for");
   }
@@ -78,7 +78,7 @@ class BodyMask {
   }
 
  private:
-  const MaskSet& set() const { return exchange_.session.secrets->mask_set(); }
+  const MaskSet& set() const { return exchange_.secrets->mask_set(); }
 
   Exchange& exchange_;
   std::optional<Masker> masker_;
@@ -114,7 +114,7 @@ bool is_absence(Reason reason) {
 Task<std::optional<Refusal>> pass_end(Exchange& exchange, BodyMask& mask) {
   const std::string_view last = mask.finish();
   HeaderList& trailers = exchange.origin->trailers();
-  mask_fields(trailers, exchange.session.secrets->mask_set(), "trailer:", exchange.receipt.masked);
+  mask_fields(trailers, exchange.secrets->mask_set(), "trailer:", exchange.receipt.masked);
   if (!exchange.client.hold_end(last, trailers)) {
     co_return plain(Reason::upstream_broken, "the trailers are malformed");
   }
@@ -142,13 +142,13 @@ Task<std::optional<Refusal>> relay_body(Exchange& exchange, bool coded) {
 }  // namespace
 
 Masker::Holding holding_for(const Exchange& exchange) {
-  const bool granted = !exchange.session.secrets->grants_for(exchange.authority->host).empty();
+  const bool granted = !exchange.secrets->grants_for(exchange.authority->host).empty();
   return granted ? Masker::Holding::beginnings : Masker::Holding::words;
 }
 
 void note_masked(Exchange& exchange, const std::vector<Masker::Count>& counts,
                  std::string_view place) {
-  const auto& names = exchange.session.secrets->mask_set().names();
+  const auto& names = exchange.secrets->mask_set().names();
   auto& masked = exchange.receipt.masked;
   for (const Masker::Count& count : counts) {
     const std::string& name = names[count.secret];
@@ -201,7 +201,7 @@ Task<std::optional<Refusal>> relay_response(Exchange& exchange) {
   if (!exchange.is_request_done()) exchange.client_keeps_alive = false;
   const AfterThis after = exchange.client_keeps_alive ? AfterThis::keep_open : AfterThis::close;
   ResponsePlan plan =
-      prepare_response(head, exchange.origin->framing(), exchange.session.secrets->mask_set(),
+      prepare_response(head, exchange.origin->framing(), exchange.secrets->mask_set(),
                        exchange.client_version, after);
   exchange.receipt.status = head.status;
   exchange.receipt.masked = std::move(plan.masked);

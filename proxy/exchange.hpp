@@ -46,6 +46,7 @@ struct Exchange {
   std::unique_ptr<OriginLeg> origin;  // once it was reached
   Gateway& gateway;
   Session& session;
+  const std::shared_ptr<const SessionSecrets> secrets;  // as they were when it began
   const SteadyTime began = std::chrono::steady_clock::now();
   RequestHead head;  // as the sandbox sent it, then as it leaves: never holds a value
   Framing framing;   // of the request's body
@@ -59,11 +60,12 @@ struct Exchange {
   std::string target;                // origin form
   std::string shown_path;            // as recorded
   audit::Receipt receipt;
-  bool let_through = false;  // the intent was accepted
-  bool receipt_due = false;  // and its receipt is not written yet
-  bool word_waits = false;   // the end of a word is held for a moment (download.cpp)
-  bool answered = false;     // a final response head, or a 101, has left: too late to refuse
-  bool said_close = false;   // a WebSocket's client was sent a Close frame: it must get to read it
+  bool let_through = false;     // the intent was accepted
+  bool receipt_due = false;     // and its receipt is not written yet
+  bool word_waits = false;      // the end of a word is held for a moment (download.cpp)
+  std::optional<Reason> ended;  // from outside, and why: nothing more of it may pass
+  bool answered = false;        // a final response head, or a 101, has left: too late to refuse
+  bool said_close = false;  // a WebSocket's client was sent a Close frame: it must get to read it
   Upload upload;
 };
 

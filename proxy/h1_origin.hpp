@@ -24,6 +24,7 @@ struct H1Connection {
   Input input;
   H1Parser parser;
   bool was_used = false;
+  std::uint64_t revocations = 0;  // of its session's secrets, when it was opened
   SteadyTime idle_since{};
 };
 

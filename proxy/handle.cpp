@@ -3,6 +3,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include "proxy/ends_with_secret.hpp"
 #include "proxy/record.hpp"
 
 namespace warder {
@@ -109,7 +110,7 @@ std::vector<std::string> secret_fields(const SwapPlan& plan) {
 // The only place where a value is in a head: swapped here, written and wiped by the leg.
 Task<OriginLeg::Sent> send_head(Exchange& exchange) {
   RequestHead outgoing = exchange.head;
-  carry_out_swap(outgoing, exchange.swap, *exchange.session.secrets);
+  carry_out_swap(outgoing, exchange.swap, *exchange.secrets);
   auto fields = secret_fields(exchange.swap);
   co_return co_await exchange.origin->send_head(std::move(outgoing), exchange.framing,
                                                 std::move(fields));
@@ -123,6 +124,12 @@ bool may_send_again(Exchange& exchange, const Refusal& failed) {
   const bool unheard = safe && exchange.origin->is_reused() && !exchange.origin->has_spoken();
   return (unheard || exchange.origin->was_refused()) &&
          exchange.framing.kind == Framing::Kind::none && failed.reason == Reason::upstream_broken;
+}
+
+Refusal ended(const Exchange& exchange) {
+  Refusal refusal;
+  refusal.reason = *exchange.ended;
+  return refusal;
 }
 
 Refusal gone() {
@@ -139,6 +146,7 @@ Task<std::optional<Refusal>> ask_origin(Exchange& exchange) {
     if (unreached) co_return unreached;
     exchange.client.watch(exchange.origin.get());
     if (exchange.client.is_gone()) co_return gone();  // while the origin was being dialled
+    if (exchange.ended) co_return ended(exchange);
     const OriginLeg::Sent sent = co_await send_head(exchange);
     if (sent == OriginLeg::Sent::unwritable) co_return Refusal();
     if (sent == OriginLeg::Sent::whole && exchange.framing.kind != Framing::Kind::none) {
@@ -204,6 +212,7 @@ Exchange::Exchange(Connection& of, ClientLeg& with, IncomingRequest request)
       client(with),
       gateway(of.gateway),
       session(*of.session),
+      secrets(session.secrets.now()),
       head(std::move(request.head)),
       framing(request.framing),
       client_version(request.version),
@@ -289,13 +298,13 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   const Judgement judged = judge(exchange.head, connection.arrival, session.policy);
   exchange.authority = judged.authority;
   exchange.target = origin_form(judged.target);
-  exchange.shown_path = audited_path(judged.target, *session.secrets);
+  exchange.shown_path = audited_path(judged.target, *exchange.secrets);
   if (!judged.verdict.allows()) co_return co_await refuse(exchange, refusal_of(judged));
   exchange.private_addresses =
       judged.verdict.allow_private ? PrivateAddresses::allowed : PrivateAddresses::refused;
 
   // After the policy, never before: its decision must not depend on what a placeholder stands for.
-  auto planned = plan_swap(exchange.head, *exchange.authority, *session.secrets);
+  auto planned = plan_swap(exchange.head, *exchange.authority, *exchange.secrets);
   if (auto* refused = std::get_if<SwapRefusal>(&planned)) {
     co_return co_await refuse(exchange, refusal_of(*refused));
   }
@@ -307,9 +316,9 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   if (exchange.websocket)
     exchange.framing = Framing();  // what follows is no body, whatever its length was said to be
   const auto session_has =
-      session.secrets->credentials().empty() ? SecretsInUse::no : SecretsInUse::yes;
+      exchange.secrets->credentials().empty() ? SecretsInUse::no : SecretsInUse::yes;
   // A host that has a grant may know the value without being sent it now: a range would cut it in two.
-  const bool may_know = !session.secrets->grants_for(exchange.authority->host).empty();
+  const bool may_know = !exchange.secrets->grants_for(exchange.authority->host).empty();
   const auto swapped_here = may_know ? SecretsInUse::yes : SecretsInUse::no;
   if (!prepare_request(exchange.head, *exchange.authority, exchange.target, session_has,
                        swapped_here)) {
@@ -325,6 +334,9 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
     refusal.reason = Reason::audit_unavailable;
     co_return co_await refuse(exchange, std::move(refusal));
   }
+
+  std::optional<EndsWithSecret> lease;
+  if (!exchange.swap.uses.empty()) lease.emplace(exchange);
 
   // While the answer is awaited nobody reads the client: when it goes away, the origin must hear of it (ask_origin()
   // says which).

@@ -259,6 +259,7 @@ Task<std::variant<OriginPool::Opened, DialFailure>> OriginPool::open(
   Opened outcome;
   if (made.version != HttpVersion::http2) {
     outcome.h1 = std::make_unique<H1Connection>(std::move(made), gateway.limits.head);
+    outcome.h1->revocations = self->session_->secrets.revocations();
     co_return std::move(outcome);
   }
   made.stream->limit_writes(gateway.upstream.idle_timeout);
@@ -392,7 +393,8 @@ Task<std::variant<HttpVersion, DialFailure>> OriginPool::probe(std::shared_ptr<O
 // A connection between two exchanges. Nobody may have to wait for it elsewhere, and it must have said nothing.
 void OriginPool::put_idle(OriginGroup& group, std::unique_ptr<H1Connection> connection) {
   const bool wanted = session_->origins.quota.is_wanted_elsewhere(group.authority, this);
-  if (closed_ || wanted || !connection->input.empty()) {
+  const bool retired = connection->revocations != session_->secrets.revocations();
+  if (closed_ || wanted || retired || !connection->input.empty()) {
     connection->upstream.stream->shutdown_write();
     return;
   }
@@ -446,7 +448,18 @@ void OriginPool::drop_beyond_limit() {
   }
 }
 
+// A secret was revoked: whichever connection it was used on carries nothing new.
+void OriginPool::retire() {
+  const std::uint64_t revocations = session_->secrets.revocations();
+  if (std::exchange(revocations_, revocations) == revocations) return;
+  for (auto& [name, group] : groups_) {
+    while (!group->idle.empty()) drop(*group, group->idle.size() - 1);
+    for (const auto& connection : group->h2) connection->peer->leave();
+  }
+}
+
 void OriginPool::tidy(SteadyTime now) {
+  retire();
   std::size_t idle = 0;
   for (auto it = groups_.begin(); it != groups_.end();) {
     OriginGroup& group = *it->second;

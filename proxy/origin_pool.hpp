@@ -118,6 +118,7 @@ class OriginPool final : public Swept, public std::enable_shared_from_this<Origi
   void drop(OriginGroup& group, std::size_t place);
   bool drop_one_of(const std::string& authority);
   void drop_beyond_limit();
+  void retire();
   void tidy(SteadyTime now);
   void tidy_group(OriginGroup& group, SteadyTime now);
   void note_idle(std::ptrdiff_t more);
@@ -128,6 +129,7 @@ class OriginPool final : public Swept, public std::enable_shared_from_this<Origi
   std::map<std::string, GroupPtr> groups_;  // by OriginKey::str()
   Open open_;                               // every connection, idle or busy
   std::size_t counted_idle_ = 0;  // our part of the session's; HTTP/2 as of the last sweep
+  std::uint64_t revocations_ = 0;  // of the session's secrets, that were looked at
   bool closed_ = false;
   asio::steady_timer tick_;
   Worker::Place place_;  // last: a worker that is stopping closes this at once

@@ -13,17 +13,17 @@
 #include "proxy/denials.hpp"
 #include "proxy/life.hpp"
 #include "proxy/session_origins.hpp"
-#include "secrets/session_secrets.hpp"
+#include "secrets/live_secrets.hpp"
 
 namespace warder {
 
 struct Session {
-  Session(std::string session_id, Policy session_policy, std::unique_ptr<SessionSecrets> held)
+  Session(std::string session_id, Policy session_policy, std::shared_ptr<const SessionSecrets> held)
       : id(std::move(session_id)), policy(std::move(session_policy)), secrets(std::move(held)) {}
 
   const std::string id;
   const Policy policy;
-  const std::unique_ptr<SessionSecrets> secrets;
+  LiveSecrets secrets;
   ClientCertificates certificates;  // set before it is served
   dns::Zone zone;
   audit::Burst denied_lookups;

@@ -6,6 +6,7 @@ namespace warder {
 
 void Sessions::add(std::shared_ptr<Session> session) {
   const std::scoped_lock lock(mutex_);
+  session->secrets.on_change([this] { share(); });
   sessions_.push_back(std::move(session));
   share_placeholders();
 }
@@ -20,13 +21,19 @@ std::vector<std::shared_ptr<Session>> Sessions::list() const {
   return sessions_;
 }
 
+void Sessions::share() {
+  const std::scoped_lock lock(mutex_);
+  share_placeholders();
+}
+
 void Sessions::share_placeholders() {
   if (sessions_.size() < 2) return;
   std::vector<std::string> all;
   std::vector<std::vector<std::uint32_t>> own;
   for (const auto& session : sessions_) {
     auto& ids = own.emplace_back();
-    for (const Credential& credential : session->secrets->credentials()) {
+    const auto secrets = session->secrets.now();
+    for (const Credential& credential : secrets->credentials()) {
       ids.push_back(static_cast<std::uint32_t>(all.size()));
       all.push_back(credential.placeholder);
     }
@@ -34,7 +41,7 @@ void Sessions::share_placeholders() {
   std::shared_ptr<const Matcher> table;
   if (!all.empty()) table = std::make_shared<const Matcher>(all);
   for (std::size_t i = 0; i < sessions_.size(); ++i)
-    sessions_[i]->secrets->set_foreign(table, std::move(own[i]));
+    sessions_[i]->secrets.now()->set_foreign(table, std::move(own[i]));
 }
 
 }  // namespace warder

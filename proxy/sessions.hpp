@@ -19,7 +19,8 @@ class Sessions {
   std::vector<std::shared_ptr<Session>> list() const;
 
  private:
-  void share_placeholders();
+  void share();
+  void share_placeholders();  // with the lock held
 
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Session>> sessions_;

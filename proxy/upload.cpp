@@ -26,7 +26,7 @@ Task<bool> send(Exchange& exchange, std::string_view piece) {
 
 Task<> finish(Exchange& exchange, BodyTripwire& tripwire, std::string& held) {
   HeaderList& trailers = exchange.client.trailers();
-  auto looked = check_trailers(trailers, *exchange.session.secrets);
+  auto looked = check_trailers(trailers, *exchange.secrets);
   if (auto* refused = std::get_if<SwapRefusal>(&looked)) {
     fail(exchange, plain(refused->reason, "a placeholder stands in a trailer"));
     co_return;
@@ -39,7 +39,7 @@ Task<> finish(Exchange& exchange, BodyTripwire& tripwire, std::string& held) {
 }
 
 Task<> pump(Exchange& exchange) {
-  BodyTripwire tripwire(*exchange.session.secrets);
+  BodyTripwire tripwire(*exchange.secrets);
   std::string held;  // what the tripwire lets go of
   while (!exchange.upload.stopping) {
     const BodyStep step = co_await exchange.client.read_body();
@@ -67,7 +67,7 @@ Refusal tripped(const Exchange& exchange, const BodyTripwire& tripwire, std::str
   Refusal refusal;
   refusal.reason = tripwire.reason();
   if (refusal.reason == Reason::placeholder_wrong_place) {
-    const auto grants = exchange.session.secrets->grants_for(exchange.authority->host);
+    const auto grants = exchange.secrets->grants_for(exchange.authority->host);
     const auto names_it = [&](const Grant* grant) { return grant->secret == tripwire.secret(); };
     if (std::none_of(grants.begin(), grants.end(), names_it))
       refusal.reason = Reason::placeholder_wrong_host;

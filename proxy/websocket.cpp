@@ -35,8 +35,8 @@ struct WebSocket {
       : exchange(of),
         client(sandbox),
         origin(server),
-        tripwire(*of.session.secrets),
-        mask(of.session.secrets->mask_set(), holding_for(of)) {}
+        tripwire(*of.secrets),
+        mask(of.secrets->mask_set(), holding_for(of)) {}
   WebSocket(const WebSocket&) = delete;
 
   Exchange& exchange;
@@ -264,6 +264,7 @@ Task<std::optional<Refusal>> run_both_ways(WebSocket& ws) {
   while (exchange.upload.running) (void)co_await exchange.upload.finished.async_wait(as_result);
 
   note_mask(ws);
+  if (exchange.ended) ws.failed = WsFailure{plain(*exchange.ended), CloseCode::policy};
   if (ws.failed) {
     if (ws.failed->code != CloseCode::none) co_await say_close(ws, ws.failed->code);
     co_return std::move(ws.failed->refusal);
@@ -283,7 +284,7 @@ Task<std::optional<Refusal>> relay_websocket(Exchange& exchange) {
   const auto origin = exchange.origin->hand_over();
   if (!client || !origin) co_return plain(Reason::internal);
 
-  ResponsePlan plan = prepare_response(head, Framing(), exchange.session.secrets->mask_set(),
+  ResponsePlan plan = prepare_response(head, Framing(), exchange.secrets->mask_set(),
                                        exchange.client_version, AfterThis::keep_open);
   confirm_ws_upgrade(head);
   exchange.receipt.status = head.status;

@@ -9,10 +9,13 @@ namespace {
 std::unique_ptr<MaskSet> make_mask_set(const std::vector<Credential>& credentials) {
   std::vector<MaskSet::Entry> entries;
   for (const Credential& credential : credentials) {
-    if (!credential.value) continue;
-    // The view leaves reveal(), but not this function, and `credentials` keeps the value alive.
-    const auto value = credential.value->reveal([](std::string_view view) { return view; });
-    entries.push_back({value, credential.placeholder, credential.name});
+    const auto add = [&](const SecretValue& value) {
+      // The view leaves reveal(), but not this function, and `credentials` keeps the value alive.
+      const auto view = value.reveal([](std::string_view plain) { return plain; });
+      entries.push_back({view, credential.placeholder, credential.name});
+    };
+    if (credential.value) add(*credential.value);
+    for (const auto& value : credential.former) add(*value);
   }
   return std::make_unique<MaskSet>(entries);
 }
@@ -49,14 +52,14 @@ bool SessionSecrets::Foreign::is_own(std::uint32_t pattern) const {
 }
 
 void SessionSecrets::set_foreign(std::shared_ptr<const Matcher> placeholders,
-                                 std::vector<std::uint32_t> own) {
-  const std::lock_guard lock(foreign_mutex_);
-  foreign_ = {std::move(placeholders), std::move(own)};
+                                 std::vector<std::uint32_t> own) const {
+  const std::scoped_lock lock(foreign_->mutex);
+  foreign_->foreign = {std::move(placeholders), std::move(own)};
 }
 
 SessionSecrets::Foreign SessionSecrets::foreign() const {
-  const std::lock_guard lock(foreign_mutex_);
-  return foreign_;
+  const std::scoped_lock lock(foreign_->mutex);
+  return foreign_->foreign;
 }
 
 }  // namespace warder

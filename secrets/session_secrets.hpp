@@ -24,6 +24,9 @@ struct Credential {
   std::shared_ptr<const SecretValue>
       value;  // null: cannot be had; a request that needs it is refused
   std::string placeholder;
+  // What it was before: never swapped in, always masked.
+  std::vector<std::shared_ptr<const SecretValue>> former{};
+  bool is_revoked = false;  // its placeholder is a tripwire wherever it stands
 };
 
 class SessionSecrets {
@@ -52,16 +55,21 @@ class SessionSecrets {
   };
   // Changes as sessions come and go, from any thread. Each exchange takes the table once.
   void set_foreign(std::shared_ptr<const Matcher> placeholders,
-                   std::vector<std::uint32_t> own = {});
+                   std::vector<std::uint32_t> own = {}) const;
   Foreign foreign() const;
+  // From now on the same table as `other`'s, however either of them is told of a new one.
+  void set_foreign_of(const SessionSecrets& other) const { foreign_ = other.foreign_; }
 
  private:
   std::vector<Credential> credentials_;
   std::vector<Grant> grants_;
   std::unique_ptr<Matcher> placeholders_;
   std::unique_ptr<MaskSet> mask_set_;
-  mutable std::mutex foreign_mutex_;
-  Foreign foreign_;
+  struct ForeignTable {
+    std::mutex mutex;
+    Foreign foreign;
+  };
+  mutable std::shared_ptr<ForeignTable> foreign_ = std::make_shared<ForeignTable>();
 };
 
 }  // namespace warder

@@ -40,6 +40,7 @@ class Planner {
         seen_(sightings_in(head, secrets.placeholders())) {}
 
   std::optional<SwapRefusal> refusal() const {
+    if (auto refused = revoked()) return refused;
     if (auto refused = wrong_host()) return refused;
     if (auto refused = wrong_request()) return refused;
     if (auto refused = wrong_place()) return refused;
@@ -65,6 +66,14 @@ class Planner {
 
   SwapRefusal refuse(Reason reason, const Sighting& seen, std::string suggestion) const {
     return {reason, credential_of(seen).name, seen.place, std::move(suggestion)};
+  }
+
+  std::optional<SwapRefusal> revoked() const {
+    for (const Sighting& seen : seen_) {
+      if (!credential_of(seen).is_revoked) continue;
+      return refuse(Reason::secret_revoked, seen, "ask for a new one: this one is not coming back");
+    }
+    return std::nullopt;
   }
 
   std::optional<SwapRefusal> wrong_host() const {

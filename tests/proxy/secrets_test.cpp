@@ -192,8 +192,8 @@ TEST_CASE("a placeholder at a host without its grant, or in clear text, is refus
 TEST_CASE("another session's placeholder is refused, in a head and in a body") {
   Bench bench(answers(ok("x")));
   const std::string foreign = "ghp_ANOTHERsessions0placeholder012345678";
-  const_cast<SessionSecrets&>(*bench.warder.session->secrets)
-      .set_foreign(std::make_shared<const Matcher>(std::vector<std::string>{foreign}));
+  bench.warder.session->secrets.now()->set_foreign(
+      std::make_shared<const Matcher>(std::vector<std::string>{foreign}));
   CHECK(bench.ask(get("X-Any: " + foreign + "\r\n")).has("Warder-Reason: placeholder_foreign"));
   CHECK(bench.ask("POST / HTTP/1.1\r\nHost: api.test\r\nContent-Length: 40\r\n\r\n" + foreign)
             .has("Warder-Reason: placeholder_foreign"));
