@@ -39,7 +39,9 @@ void read_shape(const Reader& reader, const YamlNode& node, const std::string& w
     const std::vector<std::string>& known = shape_names();
     spec.shape = node.text;
     if (std::find(known.begin(), known.end(), node.text) != known.end()) return;
-    reader.fail(node.place, what + ": unknown shape" + did_you_mean(node.text, known));
+    reader.fail(node.place,
+                what + ": unknown shape" +
+                    did_you_mean(node.text, known, ": docs/masking.md lists those that there are"));
   }
   if (node.kind != YamlNode::Kind::map) {
     reader.fail(node.place,

@@ -200,7 +200,7 @@ bool Template::takes(const Item& item, char c, Match match) {
 // Which places of the text each item can begin at, item by item; then one way back. Linear in items × text.
 std::optional<Template::Counts> Template::match(std::string_view text, Match match) const {
   const std::size_t size = text.size();
-  if (size < shortest_ || size > longest_) return std::nullopt;
+  if (size < shortest_ || size > longest_ || !text.starts_with(prefix_)) return std::nullopt;
   std::vector<std::vector<bool>> reached(items_.size() + 1, std::vector<bool>(size + 1));
   reached[0][0] = true;
   for (std::size_t i = 0; i < items_.size(); ++i) {
