@@ -146,10 +146,14 @@ std::vector<EncodedForm> encoded_forms(std::string_view value, std::string_view 
   add_base64(forms, value, in_phase, Base64Alphabet::standard);
   add_base64(forms, value, in_phase, Base64Alphabet::url);
   add_hex(forms, value, placeholder);
-  add_percent(forms, value, placeholder, "-._~");       // RFC 3986
-  add_percent(forms, value, placeholder, "-._~!*'()");  // encodeURIComponent
-  add_json(forms, value, placeholder, "\"\\");
-  add_json(forms, value, placeholder, "\"\\/");
+  // Every other spelling is read as the characters that it stands for. Where the value itself holds what could be
+  // an escape, reading may go too far: these are exact.
+  if (value.find_first_of("%\\&") != std::string_view::npos) {
+    add_percent(forms, value, placeholder, "-._~");       // RFC 3986
+    add_percent(forms, value, placeholder, "-._~!*'()");  // encodeURIComponent
+    add_json(forms, value, placeholder, "\"\\");
+    add_json(forms, value, placeholder, "\"\\/");
+  }
   return forms.take();
 }
 

@@ -1,6 +1,7 @@
 #include "secrets/mask.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "http/chars.hpp"
@@ -8,12 +9,12 @@
 
 namespace warder {
 
-using Input = StreamScanner::Input;
+using Input = SpelledScanner::Input;
 
 namespace {
 
 bool is_token_byte(char c) {
-  return is_alnum(c) || std::string_view("+/=_-%\\").find(c) != std::string_view::npos;
+  return is_alnum(c) || std::string_view("+/=_-%\\&#;").find(c) != std::string_view::npos;
 }
 
 // Values hold no control characters: a line break always decides.
@@ -27,6 +28,8 @@ MaskSet::MaskSet(const std::vector<Entry>& entries) {
   for (const Entry& entry : entries) {
     const auto secret = static_cast<std::uint32_t>(names_.size());
     names_.push_back(entry.name);
+    // Their shortest escapes (`\/`, `&lt;`) are shorter than any that spells what stands instead.
+    changes_length_ |= entry.value.find_first_of("\"'\\/<>&") != std::string_view::npos;
     for (EncodedForm& form : encoded_forms(entry.value, entry.placeholder)) {
       changes_length_ |= form.pattern.size() != form.replacement.size();
       for (const char c : form.pattern) {
@@ -41,6 +44,7 @@ MaskSet::MaskSet(const std::vector<Entry>& entries) {
     }
   }
   matcher_ = std::make_unique<Matcher>(texts);
+  chars_ = std::make_unique<PatternChars>(texts);
   for (std::string& text : texts) wipe(text);
 }
 
@@ -49,28 +53,50 @@ MaskSet::~MaskSet() = default;
 bool MaskSet::empty() const { return matcher_->empty(); }
 bool MaskSet::changes_length() const { return changes_length_; }
 
+// Not more than the longest form has characters, each in as many bytes as it may be spelled with: counted from the
+// end, with an escape as long as it can be wherever one may begin.
 std::size_t MaskSet::undecided(std::string_view text) const {
-  const std::size_t most = std::min(text.size(), std::max<std::size_t>(matcher_->longest(), 1) - 1);
-  std::size_t n = 0;
-  while (n < most) {
-    const char c = text[text.size() - 1 - n];
+  const std::size_t most = std::max<std::size_t>(matcher_->longest(), 1) - 1;
+  std::array<std::size_t, kMaxUnit> characters{};  // from each of the bytes behind on
+  std::size_t held = 0;
+  for (std::size_t n = 1; n <= text.size() && n - held <= kMaxUnit; ++n) {
+    const char c = text[text.size() - n];
     const bool fits = shape_ == Shape::token     ? is_token_byte(c)
                       : shape_ == Shape::visible ? is_visible_byte(c)
                                                  : is_visible_byte(c) || c == ' ';
     if (!fits) break;
-    ++n;
+    const bool at_end = n < kMaxUnit;              // an escape here may not be whole yet
+    std::size_t& here = characters[n % kMaxUnit];  // as yet that of kMaxUnit bytes behind
+    if (begins_escape(c)) {
+      here = at_end ? 0 : here + 1;
+    } else {
+      here = characters[(n - 1) % kMaxUnit] + 1;
+    }
+    if (here <= most) held = n;
   }
-  return n;
+  return held;
+}
+
+void MaskSet::replace(std::string_view found, const SpelledScanner::Hit& hit, Lengths lengths,
+                      std::string& out) const {
+  const std::string& replacement = patterns_[hit.at.pattern].replacement;
+  if (hit.found == SpelledScanner::Found::as_it_stands) {
+    out.append(replacement);
+  } else {
+    out.append(respell(found, chars_->wanted(), replacement, lengths));
+  }
 }
 
 std::size_t MaskSet::mask(std::string& text) const {
-  StreamScanner scanner(*matcher_);
+  SpelledScanner scanner = this->scanner();
   std::string masked;
   std::size_t copied = 0;
   std::size_t replaced = 0;
   while (const auto hit = scanner.next(text, Input::last)) {
-    masked.append(text, copied, hit->begin - copied).append(patterns_[hit->pattern].replacement);
-    copied = hit->end;
+    const auto [begin, end, pattern] = hit->at;
+    masked.append(text, copied, begin - copied);
+    replace(std::string_view(text).substr(begin, end - begin), *hit, Lengths::follow, masked);
+    copied = end;
     ++replaced;
   }
   if (replaced == 0) return 0;
@@ -81,7 +107,7 @@ std::size_t MaskSet::mask(std::string& text) const {
 }
 
 Masker::Masker(const MaskSet& set, Holding holding)
-    : set_(set), holding_(holding), scanner_(*set.matcher_) {}
+    : set_(set), holding_(holding), scanner_(set.scanner()) {}
 Masker::~Masker() = default;
 
 std::string_view Masker::feed(std::string_view in, std::string& scratch) {
@@ -100,10 +126,12 @@ std::string_view Masker::pass(std::string_view in, Input input, std::string& scr
   std::string masked;
   std::size_t copied = 0;
   while (const auto hit = scanner_.next(text, input)) {
-    const MaskSet::Pattern& pattern = set_.patterns_[hit->pattern];
-    masked.append(text, copied, hit->begin - copied).append(pattern.replacement);
-    copied = hit->end;
-    count(pattern);
+    const auto [begin, end, pattern] = hit->at;
+    const std::string_view found = text.substr(begin, end - begin);
+    masked.append(text, copied, begin - copied);
+    set_.replace(found, *hit, set_.changes_length_ ? Lengths::follow : Lengths::keep, masked);
+    copied = end;
+    count(found, *hit);
   }
   std::size_t settled = scanner_.settled();
   if (input == Input::more && holding_ == Holding::words) {
@@ -120,14 +148,17 @@ std::string_view Masker::pass(std::string_view in, Input input, std::string& scr
   return scratch;
 }
 
-void Masker::count(const MaskSet::Pattern& pattern) {
+void Masker::count(std::string_view found, const SpelledScanner::Hit& hit) {
+  const auto& [replacement, secret, form] = set_.patterns_[hit.at.pattern];
+  const bool by_manner = hit.found == SpelledScanner::Found::spelled && form == "raw";
+  const std::string_view encoding = by_manner ? spelling_name(found, set_.chars_->wanted()) : form;
   for (Count& entry : counts_) {
-    if (entry.secret == pattern.secret && entry.encoding == pattern.encoding) {
+    if (entry.secret == secret && entry.encoding == encoding) {
       ++entry.count;
       return;
     }
   }
-  counts_.push_back({pattern.secret, pattern.encoding, 1});
+  counts_.push_back({secret, encoding, 1});
 }
 
 }  // namespace warder

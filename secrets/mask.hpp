@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "secrets/matcher.hpp"
+#include "secrets/respell.hpp"
+#include "secrets/spelled_scanner.hpp"
 #include "secrets/wiped.hpp"
 
 namespace warder {
@@ -37,13 +39,18 @@ class MaskSet {
   struct Pattern {
     std::string replacement;
     std::uint32_t secret;       // index into names()
-    std::string_view encoding;  // "raw", "base64", "base64url", "hex", "percent", "json"
+    std::string_view encoding;  // "raw", "base64", "base64url", "hex"; "percent", "json"
   };
   const std::vector<std::string>& names() const { return names_; }
 
  private:
   friend class Masker;
+  SpelledScanner scanner() const { return {*matcher_, *chars_}; }
+  void replace(std::string_view found, const SpelledScanner::Hit& hit, Lengths lengths,
+               std::string& out) const;
+
   std::unique_ptr<Matcher> matcher_;
+  std::unique_ptr<PatternChars> chars_;
   std::vector<Pattern> patterns_;
   // How many bytes at the end of `text` may be the beginning of some form of some value of this
   // shape.
@@ -85,18 +92,19 @@ class Masker {
 
   struct Count {
     std::uint32_t secret;
+    // As in Pattern; of a value that escapes spell "percent", "json" or "html", whichever comes first.
     std::string_view encoding;
     std::uint64_t count;
   };
   const std::vector<Count>& counts() const { return counts_; }
 
  private:
-  std::string_view pass(std::string_view in, StreamScanner::Input input, std::string& scratch);
-  void count(const MaskSet::Pattern& pattern);
+  std::string_view pass(std::string_view in, SpelledScanner::Input input, std::string& scratch);
+  void count(std::string_view found, const SpelledScanner::Hit& hit);
 
   const MaskSet& set_;
   const Holding holding_;
-  StreamScanner scanner_;
+  SpelledScanner scanner_;
   WipedBytes held_;
   std::vector<Count> counts_;
 };

@@ -1,11 +1,10 @@
 #include "secrets/matcher.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <tuple>
 
-#include "secrets/wiped.hpp"
+#include "secrets/matcher_tables.hpp"
 
 namespace warder {
 namespace {
@@ -24,53 +23,6 @@ std::size_t hash3(const char* at) {
 }
 
 }  // namespace
-
-// Two machines. The automaton is a trie with failure links: exact, linear in the text whatever is
-// in it, and as large as the patterns (a full transition table for a 16 KiB value would be 40 MB
-// for every session). In front of it stands a shift table of 3-grams (Wu-Manber) that leaps over
-// text in which nothing can begin.
-struct Matcher::Tables {
-  struct Node {
-    std::uint32_t depth = 0;
-    std::uint32_t fail = 0;    // the longest proper suffix that is a node too
-    std::uint32_t hit = npos;  // the longest pattern that ends here
-    std::uint32_t live = 0;    // depth of the longest suffix (itself included) that has a way on
-    std::uint32_t first_edge = 0;
-    std::uint32_t edge_count = 0;
-  };
-  struct Edge {
-    Byte byte;
-    std::uint32_t to;
-  };
-  using Order = std::vector<std::uint32_t>;
-
-  explicit Tables(const std::vector<std::string>& patterns);
-  void build_trie(const std::vector<std::string>& patterns, const Order& sorted);
-  void link();
-  void build_shifts(const std::vector<std::string>& patterns);
-
-  std::uint32_t step(std::uint32_t state, Byte byte) const {
-    while (state != 0) {
-      const Node& node = nodes[state];
-      for (std::uint32_t i = node.first_edge; i < node.first_edge + node.edge_count; ++i) {
-        if (edges[i].byte == byte) return edges[i].to;
-      }
-      state = node.fail;
-    }
-    return root[byte];
-  }
-  // The first place at or after `at` where a pattern may begin; less than a window before the end
-  // at most.
-  std::size_t skip(std::string_view text, std::size_t at) const;
-
-  WipedVector<Node> nodes;
-  WipedVector<Edge> edges;
-  std::array<std::uint32_t, 256> root{};
-  std::vector<std::uint32_t> sizes;  // of the patterns
-  WipedVector<Byte> shifts;
-  std::size_t window = 0;  // 0: no skipping
-  std::size_t longest = 0;
-};
 
 Matcher::Tables::Tables(const std::vector<std::string>& patterns) {
   Order sorted(patterns.size());
@@ -194,16 +146,20 @@ std::optional<Matcher::Hit> StreamScanner::next(std::string_view text, Input inp
 // What was read behind the hit is read again: hits do not overlap.
 std::optional<Matcher::Hit> StreamScanner::decide() {
   const Matcher::Hit hit = *pending_;
-  pending_.reset();
-  at_ = hit.end;
-  state_ = 0;
-  live_ = 0;
+  restart(hit.end);
   return hit;
 }
 
 std::size_t StreamScanner::settled() const {
   const std::size_t begun = at_ - live_;
   return pending_ ? std::min(begun, pending_->begin) : begun;
+}
+
+void StreamScanner::restart(std::size_t at) {
+  pending_.reset();
+  at_ = at;
+  state_ = 0;
+  live_ = 0;
 }
 
 void StreamScanner::drop(std::size_t n) {

@@ -35,6 +35,7 @@ class Matcher {
 
  private:
   friend class StreamScanner;
+  friend class UnitScanner;
   struct Tables;
   std::unique_ptr<const Tables> tables_;
 };
@@ -58,6 +59,8 @@ class StreamScanner {
   // longest proper prefix of a pattern that the text ends in, or a hit that may still grow with
   // what follows it.
   std::size_t settled() const;
+  // Forgets what has begun and reads on at this byte of the text.
+  void restart(std::size_t at);
   // The first `n` bytes of the text are gone; n <= settled().
   void drop(std::size_t n);
 

@@ -1,0 +1,148 @@
+#include "secrets/unit_scanner.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "secrets/matcher_tables.hpp"
+
+namespace warder {
+namespace {
+
+constexpr unsigned kGramBits = 18;  // 32 KiB
+
+std::size_t gram_hash(char a, char b, char c) {
+  const auto byte = [](char x) { return static_cast<std::uint32_t>(static_cast<std::uint8_t>(x)); };
+  return (byte(a) | byte(b) << 8 | byte(c) << 16) * 0x9E3779B1U >> (32 - kGramBits);
+}
+
+}  // namespace
+
+PatternChars::PatternChars(const std::vector<std::string>& patterns)
+    : grams_((std::size_t{1} << kGramBits) / 64, 0) {
+  for (const std::string& pattern : patterns) {
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+      wanted_[static_cast<unsigned char>(pattern[i])] = true;
+      if (i < 2) continue;
+      const std::size_t gram = gram_hash(pattern[i - 2], pattern[i - 1], pattern[i]);
+      grams_[gram / 64] |= std::uint64_t{1} << gram % 64;
+    }
+  }
+}
+
+PatternChars::~PatternChars() { wipe(reinterpret_cast<char*>(wanted_.data()), sizeof wanted_); }
+
+bool PatternChars::may_hold(char a, char b, char c) const {
+  const std::size_t gram = gram_hash(a, b, c);
+  return (grams_[gram / 64] >> gram % 64 & 1) != 0;
+}
+
+std::optional<Matcher::Hit> UnitScanner::next(std::string_view text, Input input) {
+  if (matcher_->empty()) {
+    at_ = text.size();
+    return std::nullopt;
+  }
+  while (at_ < text.size()) {
+    if (!walking_ && !enter(text, input)) continue;
+    if (is_decided()) return decide();
+    const Unit unit = read(text, input);
+    if (unit.kind == Unit::Kind::cut) return std::nullopt;
+    step(unit.character, unit.size);
+    raw_ = unit.kind == Unit::Kind::escape ? 0 : raw_ + 1;
+    if (is_decided()) return decide();
+    if (!pending_ && live_ <= raw_) leave();
+  }
+  if (input == Input::last && pending_) return decide();
+  if (input == Input::last) leave();
+  return std::nullopt;
+}
+
+Unit UnitScanner::read(std::string_view text, Input input) const {
+  return read_unit(text.substr(at_), chars_->wanted(),
+                   input == Input::last ? TextEnd::final : TextEnd::open);
+}
+
+// Goes on to the next escape that may be part of a match, and through the automaton over the bytes before it
+// that may be part of the same one. False: there is none yet.
+bool UnitScanner::enter(std::string_view text, Input input) {
+  at_ = find_escape(text, at_);
+  if (at_ == text.size()) return false;
+  const Unit unit = read(text, input);
+  if (unit.kind == Unit::Kind::raw) {
+    ++at_;
+    return false;
+  }
+  const std::size_t most = std::min(at_ - floor_, matcher_->longest() - 1);
+  std::size_t before = std::min<std::size_t>(most, 1);
+  // A cut escape may become any character.
+  if (most >= 2 && (unit.kind == Unit::Kind::cut ||
+                    chars_->may_hold(text[at_ - 2], text[at_ - 1], unit.character))) {
+    before = 2;
+    while (before < most &&
+           chars_->may_hold(text[at_ - before - 1], text[at_ - before], text[at_ - before + 1])) {
+      ++before;
+    }
+  }
+  if (begins_.empty()) begins_.resize(std::bit_ceil(matcher_->longest() + 1));
+  walking_ = true;
+  raw_ = 0;
+  const std::size_t escape = at_;
+  for (at_ -= before; at_ < escape; ++raw_) step(text[at_], 1);
+  return true;
+}
+
+void UnitScanner::step(char character, std::size_t size) {
+  const Matcher::Tables& tables = *matcher_->tables_;
+  begins_[units_ & (begins_.size() - 1)] = gone_ + static_cast<std::uint32_t>(at_);
+  ++units_;
+  at_ += size;
+  state_ = tables.step(state_, static_cast<std::uint8_t>(character));
+  const Matcher::Tables::Node& node = tables.nodes[state_];
+  live_ = node.live;
+  if (node.hit == Matcher::npos) return;
+  // As in StreamScanner: the leftmost, of these the longest.
+  const std::uint64_t begin = units_ - tables.sizes[node.hit];
+  if (!pending_ || begin <= pending_->begin) pending_ = {begin, units_, node.hit, at_};
+}
+
+std::size_t UnitScanner::first_byte(std::uint64_t unit) const {
+  if (unit == units_) return at_;
+  return static_cast<std::uint32_t>(begins_[unit & (begins_.size() - 1)] - gone_);
+}
+
+bool UnitScanner::is_decided() const { return pending_ && units_ - live_ > pending_->begin; }
+
+Matcher::Hit UnitScanner::decide() {
+  const Matcher::Hit hit{first_byte(pending_->begin), pending_->end_byte, pending_->pattern};
+  restart(hit.end);
+  return hit;
+}
+
+void UnitScanner::leave() {
+  if (walking_) floor_ = at_ - std::min<std::size_t>(raw_, at_ - floor_);
+  walking_ = false;
+  state_ = 0;
+  live_ = 0;
+}
+
+void UnitScanner::restart(std::size_t at) {
+  walking_ = false;
+  state_ = 0;
+  live_ = 0;
+  pending_.reset();
+  at_ = at;
+  floor_ = at;
+}
+
+std::size_t UnitScanner::settled() const {
+  if (!walking_) return at_;
+  return first_byte(pending_ ? std::min(pending_->begin, units_ - live_) : units_ - live_);
+}
+
+void UnitScanner::drop(std::size_t n) {
+  at_ -= n;
+  floor_ -= std::min(floor_, n);
+  if (pending_) pending_->end_byte -= n;
+  gone_ += static_cast<std::uint32_t>(n);
+}
+
+}  // namespace warder

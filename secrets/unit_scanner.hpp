@@ -1,0 +1,82 @@
+// Finds the patterns of a Matcher in text that spells some of their characters with escapes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "http/chars.hpp"
+#include "secrets/matcher.hpp"
+#include "secrets/spelling.hpp"
+#include "secrets/wiped.hpp"
+
+namespace warder {
+
+// What of the patterns decides whether an escape is worth a look. Immutable, shared.
+class PatternChars {
+ public:
+  explicit PatternChars(const std::vector<std::string>& patterns);
+  ~PatternChars();  // wiped
+  PatternChars(const PatternChars&) = delete;
+  PatternChars& operator=(const PatternChars&) = delete;
+
+  // The characters that occur in some pattern.
+  const CharClass& wanted() const { return wanted_; }
+  // False when no pattern holds these three in a row.
+  bool may_hold(char a, char b, char c) const;
+
+ private:
+  CharClass wanted_{};
+  WipedVector<std::uint64_t> grams_;
+};
+
+// One stream's position, driven as StreamScanner is. It walks the automaton over units (spelling.hpp), but only
+// where an escape could be part of a match: from as many bytes before it as the patterns allow, until what has
+// begun holds no escape any more. It finds every match that holds an escape, and maybe others.
+class UnitScanner {
+ public:
+  using Input = StreamScanner::Input;
+
+  UnitScanner(const Matcher& matcher, const PatternChars& chars)  // borrowed
+      : matcher_(&matcher), chars_(&chars) {}
+
+  std::optional<Matcher::Hit> next(std::string_view text, Input input);
+  std::size_t settled() const;
+  void restart(std::size_t at);
+  void drop(std::size_t n);
+
+ private:
+  // In units from the stream's first on, as the automaton counts.
+  struct Pending {
+    std::uint64_t begin;
+    std::uint64_t end;
+    std::uint32_t pattern;
+    std::size_t end_byte;
+  };
+  bool enter(std::string_view text, Input input);
+  Unit read(std::string_view text, Input input) const;
+  void step(char character, std::size_t size);
+  bool is_decided() const;
+  Matcher::Hit decide();
+  void leave();
+  std::size_t first_byte(std::uint64_t unit) const;
+
+  const Matcher* matcher_;
+  const PatternChars* chars_;
+  std::size_t at_ = 0;     // next byte to read
+  std::size_t floor_ = 0;  // what stands before has been read, or is part of a hit
+  bool walking_ = false;   // through the automaton; else looking for an escape
+  std::uint32_t state_ = 0;
+  std::uint32_t live_ = 0;  // units of the longest prefix that has begun and can go on
+  std::uint64_t units_ = 0;
+  std::uint64_t raw_ = 0;  // units since the last escape
+  std::optional<Pending> pending_;
+  // Where each of the last units begins, modulo 2^32; `gone_` is the text's own place in that count.
+  std::vector<std::uint32_t> begins_;
+  std::uint32_t gone_ = 0;
+};
+
+}  // namespace warder
