@@ -1,38 +1,87 @@
 #include "secrets/spelling.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <bit>
 
 namespace warder {
 namespace {
 
-constexpr int kMaxLevels = 4;        // %2525252541: escapes of the escape's own first character
-constexpr int kMaxDepth = 3;         // %5Cu%30041: escapes of its other characters
-constexpr int kMaxBackslashes = 16;  // JSON within JSON doubles them each time
+constexpr int kMaxLevels = 4;  // %2525252541: escapes of the escape's own first character
+constexpr int kMaxDepth = 3;   // %5Cu%30041: escapes of its other characters
+constexpr std::size_t kMaxBackslashes = 16;  // JSON within JSON doubles them each time
 
-// The names of ASCII characters (HTML Standard, section 13.5). `&hyphen;` and `&dash;` are not `-`.
-constexpr std::pair<std::string_view, char> kNames[] = {
-    {"amp", '&'},          {"AMP", '&'},    {"lt", '<'},       {"LT", '<'},
-    {"gt", '>'},           {"GT", '>'},     {"quot", '"'},     {"QUOT", '"'},
-    {"apos", '\''},        {"lowbar", '_'}, {"UnderBar", '_'}, {"period", '.'},
-    {"plus", '+'},         {"equals", '='}, {"sol", '/'},      {"comma", ','},
-    {"colon", ':'},        {"semi", ';'},   {"num", '#'},      {"dollar", '$'},
-    {"percnt", '%'},       {"ast", '*'},    {"midast", '*'},   {"lpar", '('},
-    {"rpar", ')'},         {"excl", '!'},   {"quest", '?'},    {"commat", '@'},
-    {"lsqb", '['},         {"lbrack", '['}, {"bsol", '\\'},    {"rsqb", ']'},
-    {"rbrack", ']'},       {"Hat", '^'},    {"grave", '`'},    {"DiacriticalGrave", '`'},
-    {"lcub", '{'},         {"lbrace", '{'}, {"verbar", '|'},   {"vert", '|'},
-    {"VerticalLine", '|'}, {"rcub", '}'},   {"rbrace", '}'}};
 constexpr std::size_t kLongestName = 16;
+
+constexpr std::uint64_t packed(std::string_view name) {
+  std::uint64_t word = 0;
+  for (const char c : name) word = word << 8 | static_cast<unsigned char>(c);
+  return word;
+}
+
+// The names of ASCII characters (HTML Standard, section 13.5); 0 for any other. `&hyphen;` and `&dash;` are not
+// `-`.
+char character_named(std::string_view name) {
+  if (name == "DiacriticalGrave") return '`';
+  if (name == "VerticalLine") return '|';
+  if (name.size() > sizeof(std::uint64_t)) return 0;
+  switch (packed(name)) {
+    case packed("amp"):
+    case packed("AMP"): return '&';
+    case packed("lt"):
+    case packed("LT"): return '<';
+    case packed("gt"):
+    case packed("GT"): return '>';
+    case packed("quot"):
+    case packed("QUOT"): return '"';
+    case packed("apos"): return '\'';
+    case packed("lowbar"):
+    case packed("UnderBar"): return '_';
+    case packed("period"): return '.';
+    case packed("plus"): return '+';
+    case packed("equals"): return '=';
+    case packed("sol"): return '/';
+    case packed("comma"): return ',';
+    case packed("colon"): return ':';
+    case packed("semi"): return ';';
+    case packed("num"): return '#';
+    case packed("dollar"): return '$';
+    case packed("percnt"): return '%';
+    case packed("ast"):
+    case packed("midast"): return '*';
+    case packed("lpar"): return '(';
+    case packed("rpar"): return ')';
+    case packed("excl"): return '!';
+    case packed("quest"): return '?';
+    case packed("commat"): return '@';
+    case packed("lsqb"):
+    case packed("lbrack"): return '[';
+    case packed("bsol"): return '\\';
+    case packed("rsqb"):
+    case packed("rbrack"): return ']';
+    case packed("Hat"): return '^';
+    case packed("grave"): return '`';
+    case packed("lcub"):
+    case packed("lbrace"): return '{';
+    case packed("verbar"):
+    case packed("vert"): return '|';
+    case packed("rcub"):
+    case packed("rbrace"): return '}';
+    default: return 0;
+  }
+}
 
 struct Step {
   enum class Status : std::uint8_t { read, no_escape, cut };
   Status status = Status::no_escape;
   char character = 0;
-  std::size_t end = 0;
+  std::uint16_t end = 0;
 };
 
 constexpr Step kNoEscape{};
+
+constexpr Step read_to(char character, std::size_t end) {
+  return {Step::Status::read, character, static_cast<std::uint16_t>(end)};
+}
 
 // Reads one unit. Every character of an escape is read in the same way, so that it may be escaped too. No
 // introducer goes on an escape, so whatever fails fails at once, and a unit's bytes are read once.
@@ -53,9 +102,9 @@ class Reader {
 
  private:
   Step character(std::size_t at, int depth, Backslash backslash = Backslash::escapes) const {
-    if (at >= text_.size()) return {Step::Status::cut, 0, at};
-    Step now{Step::Status::read, text_[at], at + 1};
-    if (depth == 0) return now;
+    if (at >= text_.size()) return {Step::Status::cut, 0, 0};
+    Step now = read_to(text_[at], at + 1);
+    if (depth == 0 || !begins_escape(now.character)) return now;
     for (int level = 0; level < kMaxLevels && begins_escape(now.character); ++level) {
       if (now.character == '\\' && backslash == Backslash::stands) break;
       const Step next = escape(now.character, now.end, depth - 1, nullptr);
@@ -72,11 +121,13 @@ class Reader {
                                       static_cast<std::uint8_t>(end)};
   }
   static void start(Digits* digits, Digits::Form form) {
-    if (digits != nullptr) *digits = {form, 0, {}};
+    if (digits == nullptr) return;
+    digits->form = form;
+    digits->count = 0;
   }
 
   Step hex_digits(std::size_t at, int count, int depth, Digits* digits) const {
-    Digits found{Digits::Form::hex, 0, {}};
+    start(digits, Digits::Form::hex);
     int value = 0;
     for (int i = 0; i < count; ++i) {
       const Step digit = character(at, depth);
@@ -85,15 +136,14 @@ class Reader {
       if (bits < 0) return kNoEscape;
       value = value * 16 + bits;
       if (value > 0xff) return kNoEscape;
-      note(&found, at, digit.end);
+      note(digits, at, digit.end);
       at = digit.end;
     }
-    if (digits != nullptr) *digits = found;
-    return {Step::Status::read, static_cast<char>(value), at};
+    return read_to(static_cast<char>(value), at);
   }
 
   Step backslashes(std::size_t at, int depth, Digits* digits) const {
-    int run = 1;
+    std::size_t run = 1;
     Step next = character(at, depth, Backslash::stands);
     while (next.status == Step::Status::read && next.character == '\\') {
       if (++run > kMaxBackslashes) return kNoEscape;
@@ -111,83 +161,126 @@ class Reader {
       case 'x': return hex_digits(next.end, 2, depth, digits);
       case '"':
       case '\'':
-      case '/':
-        start(digits, Digits::Form::none);
-        return {Step::Status::read, next.character, next.end};
+      case '/': start(digits, Digits::Form::none); return read_to(next.character, next.end);
       default:
         if (run == 1) return kNoEscape;
         start(digits, Digits::Form::none);
-        return {Step::Status::read, '\\', at};
+        return read_to('\\', at);
     }
   }
 
   Step entity(std::size_t at, int depth, Digits* digits) const {
     const Step first = character(at, depth);
     if (first.status != Step::Status::read) return first;
-    return first.character == '#' ? number(first.end, depth, digits) : name(at, depth, digits);
+    return first.character == '#' ? number(first.end, depth, digits)
+                                  : name(at, first, depth, digits);
   }
 
   Step number(std::size_t at, int depth, Digits* digits) const {
     Step next = character(at, depth);
     const bool hex = next.status == Step::Status::read && to_lower(next.character) == 'x';
     if (hex) next = character(at = next.end, depth);
-    Digits found{hex ? Digits::Form::hex : Digits::Form::decimal, 0, {}};
+    start(digits, hex ? Digits::Form::hex : Digits::Form::decimal);
+    const std::size_t begin = at;
     int value = 0;
     for (; next.status == Step::Status::read; next = character(at, depth)) {
-      if (next.character == ';' && found.count != 0) {
-        if (digits != nullptr) *digits = found;
-        return {Step::Status::read, static_cast<char>(value), next.end};
+      if (next.character == ';' && at != begin) {
+        return read_to(static_cast<char>(value), next.end);
       }
       const int digit = hex_value(next.character);
       if (digit < 0 || (digit > 9 && !hex)) return kNoEscape;
       value = value * (hex ? 16 : 10) + digit;
       if (value > 0x7f) return kNoEscape;
-      note(&found, at, next.end);
+      note(digits, at, next.end);
       at = next.end;
     }
     return next;
   }
 
-  Step name(std::size_t at, int depth, Digits* digits) const {
+  Step name(std::size_t at, Step next, int depth, Digits* digits) const {
     const std::size_t begin = at;
-    std::array<char, kLongestName> letters{};
+    std::array<char, kLongestName> letters;
     std::size_t size = 0;
-    for (;;) {
-      const Step next = character(at, depth);
+    for (; next.character != ';'; next = character(at, depth)) {
       if (next.status != Step::Status::read) return next;
-      at = next.end;
-      if (next.character == ';') break;
       if (size == letters.size() || !is_alnum(next.character)) return kNoEscape;
       letters[size++] = next.character;
+      at = next.end;
     }
-    const auto* const found = std::find_if(
-        std::begin(kNames), std::end(kNames),
-        [&](const auto& entry) { return entry.first == std::string_view(letters.data(), size); });
-    if (found == std::end(kNames)) return kNoEscape;
-    const bool plain = at - begin == size + 1;
+    const char named = character_named({letters.data(), size});
+    if (named == 0) return kNoEscape;
+    const bool plain = next.end - begin == size + 1;
     start(digits, plain ? Digits::Form::name : Digits::Form::none);
-    if (plain) note(digits, begin, at);
-    return {Step::Status::read, found->second, at};
+    if (plain) note(digits, begin, next.end);
+    return read_to(named, next.end);
   }
 
   std::string_view text_;
 };
 
-}  // namespace
+using Word = std::uint64_t;
+constexpr std::size_t kBlock = 64;
 
-std::size_t find_escape(std::string_view text, std::size_t from) {
-  constexpr std::size_t kBlock = 64;  // a loop without a way out: the compiler makes it wide
-  const char* const data = text.data();
-  const std::size_t size = text.size();
-  std::size_t at = from;
-  while (at + kBlock <= size) {
+// The number of bytes, whole blocks, at the front of which none begins an escape.
+std::size_t clean_bytes(const char* data, std::size_t size) {
+  std::size_t at = 0;
+  for (; at + kBlock <= size; at += kBlock) {
     unsigned char any = 0;
     for (std::size_t i = 0; i < kBlock; ++i) {
       const char c = data[at + i];
       any |= static_cast<unsigned char>((c == '%') | (c == '\\') | (c == '&'));
     }
     if (any != 0) break;
-    at += kBlock;
+  }
+  return at;
+}
+
+// The top bit of the first byte that begins an escape, lowest first; the bits above it mean nothing.
+Word escape_marks(const char* data) {
+  constexpr Word kOnes = 0x0101010101010101U;
+  const auto zero_bytes = [](Word word) { return (word - kOnes) & ~word & (kOnes << 7); };
+  Word word = 0;
+  for (std::size_t i = 0; i < sizeof word; ++i) {
+    word |= static_cast<Word>(static_cast<unsigned char>(data[i])) << 8 * i;
+  }
+  return zero_bytes(word ^ kOnes * '%') | zero_bytes(word ^ kOnes * '\\') |
+         zero_bytes(word ^ kOnes * '&');
+}
+
+// Most of what could begin an escape shows with its second byte that it does not.
+bool may_go_on(char first, char second) {
+  if (begins_escape(second)) return true;
+  switch (first) {
+    case '%': return hex_value(second) >= 0;
+    case '&': return second == '#' || is_alnum(second);
+    default: return std::string_view("ux\"'/").find(second) != std::string_view::npos;
+  }
+}
+
+}  // namespace
+
+std::size_t find_escape(std::string_view text, std::size_t from) {
+  const char* const data = text.data();
+  const std::size_t size = text.size();
+  std::size_t at = from;
+  // Where there is one escape there are more, close by.
+  for (int i = 0; i < 2 && at + sizeof(Word) <= size; ++i, at += sizeof(Word)) {
+    if (const Word marks = escape_marks(data + at)) {
+      return at + static_cast<std::size_t>(std::countr_zero(marks)) / 8;
+    }
+  }
+  while (at + sizeof(Word) <= size) {
+    // Blocks without a way out of their middle: the compiler makes them wide.
+    if (const std::size_t clean = clean_bytes(data + at, size - at)) {
+      at += clean;
+      continue;
+    }
+    const std::size_t end = std::min(at + kBlock, size - sizeof(Word) + 1);
+    for (; at < end; at += sizeof(Word)) {
+      if (const Word marks = escape_marks(data + at)) {
+        return at + static_cast<std::size_t>(std::countr_zero(marks)) / 8;
+      }
+    }
   }
   while (at < size && !begins_escape(data[at])) ++at;
   return at;
@@ -196,16 +289,21 @@ std::size_t find_escape(std::string_view text, std::size_t from) {
 Unit read_unit(std::string_view text, const CharClass& wanted, TextEnd end, Digits* digits) {
   Unit best{Unit::Kind::raw, text[0], 1};
   if (!begins_escape(text[0])) return best;
-  const bool full = text.size() >= kMaxUnit;
-  const Reader reader(text.substr(0, kMaxUnit));
+  text = text.substr(0, kMaxUnit);
+  if (text.size() > 1 && !may_go_on(text[0], text[1])) return best;
+  if (const std::size_t run = text.find_first_not_of('\\');
+      std::min(run, text.size()) > kMaxBackslashes) {
+    best.size = std::min(run, text.size()) - kMaxBackslashes;
+    return best;
+  }
+  const bool may_grow = end == TextEnd::open && text.size() < kMaxUnit;
+  const Reader reader(text);
   char last = text[0];
   std::size_t at = 1;
   for (int level = 0; level < kMaxLevels && begins_escape(last); ++level) {
     Digits found;
-    const auto step = reader.escape(last, at, kMaxDepth, digits == nullptr ? nullptr : &found);
-    if (step.status == Step::Status::cut && !full && end == TextEnd::open) {
-      return {Unit::Kind::cut, 0, 0};
-    }
+    const Step step = reader.escape(last, at, kMaxDepth, digits == nullptr ? nullptr : &found);
+    if (step.status == Step::Status::cut && may_grow) return {Unit::Kind::cut, 0, 0};
     if (step.status != Step::Status::read) break;
     last = step.character;
     at = step.end;

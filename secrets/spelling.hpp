@@ -21,7 +21,7 @@ std::size_t find_escape(std::string_view text, std::size_t from);
 // The next character of a text as the most thorough of decoders would read it.
 struct Unit {
   enum class Kind : std::uint8_t {
-    raw,     // one byte that stands for itself
+    raw,     // a byte that stands for itself; of size > 1: as many of it
     escape,  // `size` bytes that spell `character`
     cut,     // what comes next decides
   };
@@ -39,7 +39,8 @@ struct Digits {
   };
   Form form = Form::none;
   std::uint8_t count = 0;
-  std::array<Span, kMaxUnit> spans{};  // name: one, from behind the `&` to behind the `;`
+  std::array<Span, kMaxUnit>
+      spans;  // `count` of them; name: one, from behind the `&` to behind the `;`
 };
 
 enum class TextEnd : std::uint8_t { open, final };

@@ -46,8 +46,13 @@ std::optional<Matcher::Hit> UnitScanner::next(std::string_view text, Input input
     if (is_decided()) return decide();
     const Unit unit = read(text, input);
     if (unit.kind == Unit::Kind::cut) return std::nullopt;
-    step(unit.character, unit.size);
-    raw_ = unit.kind == Unit::Kind::escape ? 0 : raw_ + 1;
+    if (unit.kind == Unit::Kind::escape) {
+      step(unit.character, unit.size);
+      raw_ = 0;
+    } else {  // of a run of many only one: what it ends may be decided
+      step(unit.character, 1);
+      ++raw_;
+    }
     if (is_decided()) return decide();
     if (!pending_ && live_ <= raw_) leave();
   }
@@ -68,7 +73,7 @@ bool UnitScanner::enter(std::string_view text, Input input) {
   if (at_ == text.size()) return false;
   const Unit unit = read(text, input);
   if (unit.kind == Unit::Kind::raw) {
-    ++at_;
+    at_ += unit.size;
     return false;
   }
   const std::size_t most = std::min(at_ - floor_, matcher_->longest() - 1);
