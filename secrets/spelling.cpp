@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 namespace warder {
 namespace {
 
 constexpr int kMaxLevels = 4;  // %2525252541: escapes of the escape's own first character
-constexpr int kMaxDepth = 3;   // %5Cu%30041: escapes of its other characters
+constexpr int kMaxDepth = 2;   // %5Cu%30041: escapes of its other characters
 constexpr std::size_t kMaxBackslashes = 16;  // JSON within JSON doubles them each time
 
 constexpr std::size_t kLongestName = 16;
@@ -247,14 +248,54 @@ Word escape_marks(const char* data) {
          zero_bytes(word ^ kOnes * '&');
 }
 
+// What can follow the first byte of an escape.
+constexpr CharClass kAfterPercent = char_class([](int c) {
+  return begins_escape(static_cast<char>(c)) || hex_value(static_cast<char>(c)) >= 0;
+});
+constexpr CharClass kAfterAmpersand = char_class(
+    [](int c) { return begins_escape(static_cast<char>(c)) || c == '#' || is_alnum(c); });
+constexpr CharClass kAfterBackslash = char_class([](int c) {
+  return begins_escape(static_cast<char>(c)) || c == 'u' || c == 'x' || c == '"' || c == '\'' ||
+         c == '/';
+});
+
 // Most of what could begin an escape shows with its second byte that it does not.
 bool may_go_on(char first, char second) {
-  if (begins_escape(second)) return true;
-  switch (first) {
-    case '%': return hex_value(second) >= 0;
-    case '&': return second == '#' || is_alnum(second);
-    default: return std::string_view("ux\"'/").find(second) != std::string_view::npos;
+  return is_in(first == '%'   ? kAfterPercent
+               : first == '&' ? kAfterAmpersand
+                              : kAfterBackslash,
+               second);
+}
+
+// The commonest escapes, for speed; what is not among them is read by Reader.
+std::optional<Unit> read_common(std::string_view text, const CharClass& wanted) {
+  char spelled = 0;
+  std::size_t size = 0;
+  if (text[0] == '%' && text.size() >= 3) {
+    const int high = hex_value(text[1]);
+    const int low = hex_value(text[2]);
+    if (high < 0 || low < 0) return std::nullopt;
+    spelled = static_cast<char>(high * 16 + low);
+    size = 3;
+  } else if (text[0] == '\\' && text.size() >= 2) {
+    if (text[1] != '"' && text[1] != '/') return std::nullopt;
+    spelled = text[1];
+    size = 2;
+  } else if (text[0] == '&') {
+    std::size_t at = 1;
+    while (at < text.size() && is_alnum(text[at])) ++at;
+    if (at == text.size() || text[at] == '#' || begins_escape(text[at])) return std::nullopt;
+    if (text[at] == ';') spelled = character_named(text.substr(1, at - 1));
+    if (spelled == 0) return Unit{Unit::Kind::raw, '&', 1};
+    size = at + 1;
+  } else {
+    return std::nullopt;
   }
+  const bool may_begin_another =
+      begins_escape(spelled) && (size == text.size() || may_go_on(spelled, text[size]));
+  if (may_begin_another) return std::nullopt;
+  if (!is_in(wanted, spelled)) return Unit{Unit::Kind::raw, text[0], 1};
+  return Unit{Unit::Kind::escape, spelled, size};
 }
 
 }  // namespace
@@ -291,10 +332,12 @@ Unit read_unit(std::string_view text, const CharClass& wanted, TextEnd end, Digi
   if (!begins_escape(text[0])) return best;
   text = text.substr(0, kMaxUnit);
   if (text.size() > 1 && !may_go_on(text[0], text[1])) return best;
-  if (const std::size_t run = text.find_first_not_of('\\');
-      std::min(run, text.size()) > kMaxBackslashes) {
-    best.size = std::min(run, text.size()) - kMaxBackslashes;
-    return best;
+  if (digits == nullptr) {
+    if (const auto common = read_common(text, wanted)) return *common;
+  }
+  if (text[0] == '\\') {
+    const std::size_t run = std::min(text.find_first_not_of('\\'), text.size());
+    if (run > kMaxBackslashes) return {Unit::Kind::raw, '\\', run - kMaxBackslashes};
   }
   const bool may_grow = end == TextEnd::open && text.size() < kMaxUnit;
   const Reader reader(text);

@@ -42,9 +42,9 @@ std::optional<Matcher::Hit> UnitScanner::next(std::string_view text, Input input
     return std::nullopt;
   }
   while (at_ < text.size()) {
-    if (!walking_ && !enter(text, input)) continue;
+    const Unit unit = walking_ ? read(text, input) : enter(text, input);
+    if (!walking_) continue;
     if (is_decided()) return decide();
-    const Unit unit = read(text, input);
     if (unit.kind == Unit::Kind::cut) return std::nullopt;
     if (unit.kind == Unit::Kind::escape) {
       step(unit.character, unit.size);
@@ -67,14 +67,14 @@ Unit UnitScanner::read(std::string_view text, Input input) const {
 }
 
 // Goes on to the next escape that may be part of a match, and through the automaton over the bytes before it
-// that may be part of the same one. False: there is none yet.
-bool UnitScanner::enter(std::string_view text, Input input) {
+// that may be part of the same one. Does not walk when there is none yet.
+Unit UnitScanner::enter(std::string_view text, Input input) {
   at_ = find_escape(text, at_);
-  if (at_ == text.size()) return false;
+  if (at_ == text.size()) return {Unit::Kind::cut, 0, 0};
   const Unit unit = read(text, input);
   if (unit.kind == Unit::Kind::raw) {
     at_ += unit.size;
-    return false;
+    return unit;
   }
   const std::size_t most = std::min(at_ - floor_, matcher_->longest() - 1);
   std::size_t before = std::min<std::size_t>(most, 1);
@@ -92,7 +92,7 @@ bool UnitScanner::enter(std::string_view text, Input input) {
   raw_ = 0;
   const std::size_t escape = at_;
   for (at_ -= before; at_ < escape; ++raw_) step(text[at_], 1);
-  return true;
+  return unit;
 }
 
 void UnitScanner::step(char character, std::size_t size) {

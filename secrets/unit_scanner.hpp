@@ -56,7 +56,7 @@ class UnitScanner {
     std::uint32_t pattern;
     std::size_t end_byte;
   };
-  bool enter(std::string_view text, Input input);
+  Unit enter(std::string_view text, Input input);
   Unit read(std::string_view text, Input input) const;
   void step(char character, std::size_t size);
   bool is_decided() const;
