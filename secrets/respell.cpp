@@ -27,6 +27,7 @@ std::optional<std::string> digits_of(char c, unsigned base, std::size_t count, H
 constexpr CharClass kAny = char_class([](int) { return true; });
 
 // Puts `c` in the place of the character that `unit`, an escape, spells. False: not in this way and length.
+// `hex_case` is for where the unit does not show its own.
 bool overwrite(std::string& unit, const CharClass& wanted, char c, HexCase hex_case) {
   Digits digits;
   read_unit(unit, wanted, TextEnd::final, &digits);
@@ -38,6 +39,11 @@ bool overwrite(std::string& unit, const CharClass& wanted, char c, HexCase hex_c
     if (size < 4 || !number) return false;
     unit.replace(begin, size, "#" + *number + ";");
     return true;
+  }
+  for (std::size_t i = 0; i < digits.count; ++i) {
+    const char digit = unit[digits.spans[i].begin];
+    if (digit >= 'a' && digit <= 'f') hex_case = HexCase::lower;
+    if (digit >= 'A' && digit <= 'F') hex_case = HexCase::upper;
   }
   const unsigned base = digits.form == Digits::Form::hex ? 16 : 10;
   const auto number = digits_of(c, base, digits.count, hex_case);
