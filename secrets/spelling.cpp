@@ -7,8 +7,8 @@
 namespace warder {
 namespace {
 
-constexpr int kMaxLevels = 4;  // %2525252541: escapes of the escape's own first character
-constexpr int kMaxDepth = 2;   // %5Cu%30041: escapes of its other characters
+constexpr int kMaxLevels = 4;         // %2525252541: escapes of the escape's own first character
+constexpr std::size_t kMaxDepth = 2;  // %5Cu%30041: escapes of its other characters
 constexpr std::size_t kMaxBackslashes = 16;  // JSON within JSON doubles them each time
 
 constexpr std::size_t kLongestName = 16;
@@ -93,7 +93,7 @@ class Reader {
   enum class Backslash : std::uint8_t { escapes, stands };
 
   // What the introducer `first`, which ends at `at`, spells together with what follows it.
-  Step escape(char first, std::size_t at, int depth, Digits* digits) const {
+  Step escape(char first, std::size_t at, std::size_t depth, Digits* digits) const {
     switch (first) {
       case '%': return hex_digits(at, 2, depth, digits);
       case '&': return entity(at, depth, digits);
@@ -102,7 +102,8 @@ class Reader {
   }
 
  private:
-  Step character(std::size_t at, int depth, Backslash backslash = Backslash::escapes) const {
+  Step character(std::size_t at, std::size_t depth,
+                 Backslash backslash = Backslash::escapes) const {
     if (at >= text_.size()) return {Step::Status::cut, 0, 0};
     Step now = read_to(text_[at], at + 1);
     if (depth == 0 || !begins_escape(now.character)) return now;
@@ -127,7 +128,7 @@ class Reader {
     digits->count = 0;
   }
 
-  Step hex_digits(std::size_t at, int count, int depth, Digits* digits) const {
+  Step hex_digits(std::size_t at, int count, std::size_t depth, Digits* digits) const {
     start(digits, Digits::Form::hex);
     int value = 0;
     for (int i = 0; i < count; ++i) {
@@ -143,7 +144,7 @@ class Reader {
     return read_to(static_cast<char>(value), at);
   }
 
-  Step backslashes(std::size_t at, int depth, Digits* digits) const {
+  Step backslashes(std::size_t at, std::size_t depth, Digits* digits) const {
     std::size_t run = 1;
     Step next = character(at, depth, Backslash::stands);
     while (next.status == Step::Status::read && next.character == '\\') {
@@ -170,14 +171,14 @@ class Reader {
     }
   }
 
-  Step entity(std::size_t at, int depth, Digits* digits) const {
+  Step entity(std::size_t at, std::size_t depth, Digits* digits) const {
     const Step first = character(at, depth);
     if (first.status != Step::Status::read) return first;
     return first.character == '#' ? number(first.end, depth, digits)
                                   : name(at, first, depth, digits);
   }
 
-  Step number(std::size_t at, int depth, Digits* digits) const {
+  Step number(std::size_t at, std::size_t depth, Digits* digits) const {
     Step next = character(at, depth);
     const bool hex = next.status == Step::Status::read && to_lower(next.character) == 'x';
     if (hex) next = character(at = next.end, depth);
@@ -198,7 +199,7 @@ class Reader {
     return next;
   }
 
-  Step name(std::size_t at, Step next, int depth, Digits* digits) const {
+  Step name(std::size_t at, Step next, std::size_t depth, Digits* digits) const {
     const std::size_t begin = at;
     std::array<char, kLongestName> letters;
     std::size_t size = 0;
@@ -335,10 +336,11 @@ Unit read_unit(std::string_view text, const CharClass& wanted, TextEnd end, Digi
   if (digits == nullptr) {
     if (const auto common = read_common(text, wanted)) return *common;
   }
-  if (text[0] == '\\') {
-    const std::size_t run = std::min(text.find_first_not_of('\\'), text.size());
-    if (run > kMaxBackslashes) return {Unit::Kind::raw, '\\', run - kMaxBackslashes};
-  }
+  // Of a long run the first bytes begin nothing, whatever follows it. Not to read the rest for each keeps this linear.
+  const std::string_view same = text[0] == '\\' ? "\\" : "%&";
+  const std::size_t most = text[0] == '\\' ? kMaxBackslashes : kMaxDepth + 1;
+  const std::size_t run = std::min(text.find_first_not_of(same), text.size());
+  if (run > most) return {Unit::Kind::raw, text[0], run - most};
   const bool may_grow = end == TextEnd::open && text.size() < kMaxUnit;
   const Reader reader(text);
   char last = text[0];

@@ -21,7 +21,7 @@ std::size_t find_escape(std::string_view text, std::size_t from);
 // The next character of a text as the most thorough of decoders would read it.
 struct Unit {
   enum class Kind : std::uint8_t {
-    raw,     // a byte that stands for itself; of size > 1: as many of it
+    raw,     // a byte that stands for itself; where size > 1, so many bytes
     escape,  // `size` bytes that spell `character`
     cut,     // what comes next decides
   };
