@@ -278,10 +278,18 @@ std::optional<Unit> read_common(std::string_view text, const CharClass& wanted) 
     if (high < 0 || low < 0) return std::nullopt;
     spelled = static_cast<char>(high * 16 + low);
     size = 3;
-  } else if (text[0] == '\\' && text.size() >= 2) {
-    if (text[1] != '"' && text[1] != '/') return std::nullopt;
+  } else if (text[0] == '\\' && text.size() >= 2 && (text[1] == '"' || text[1] == '/')) {
     spelled = text[1];
     size = 2;
+  } else if (text[0] == '\\' && text.size() >= 6 && text[1] == 'u') {
+    int value = 0;
+    for (std::size_t i = 2; i < 6; ++i) {
+      if (hex_value(text[i]) < 0) return std::nullopt;
+      value = value * 16 + hex_value(text[i]);
+    }
+    if (value > 0x7f) return Unit{Unit::Kind::raw, '\\', 1};
+    spelled = static_cast<char>(value);
+    size = 6;
   } else if (text[0] == '&') {
     std::size_t at = 1;
     while (at < text.size() && is_alnum(text[at])) ++at;
