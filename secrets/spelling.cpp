@@ -4,6 +4,10 @@
 #include <bit>
 #include <optional>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 namespace warder {
 namespace {
 
@@ -220,33 +224,26 @@ class Reader {
   std::string_view text_;
 };
 
-using Word = std::uint64_t;
 constexpr std::size_t kBlock = 64;
 
-// The number of bytes, whole blocks, at the front of which none begins an escape.
-std::size_t clean_bytes(const char* data, std::size_t size) {
-  std::size_t at = 0;
-  for (; at + kBlock <= size; at += kBlock) {
-    unsigned char any = 0;
-    for (std::size_t i = 0; i < kBlock; ++i) {
-      const char c = data[at + i];
-      any |= static_cast<unsigned char>((c == '%') | (c == '\\') | (c == '&'));
-    }
-    if (any != 0) break;
+// A bit for each byte of a block that may begin an escape, the first one lowest.
+std::uint64_t escape_bits(const char* data) {
+  std::uint64_t bits = 0;
+#ifdef __SSE2__
+  const auto all = [](char c) { return _mm_set1_epi8(c); };
+  for (std::size_t i = 0; i < kBlock; i += sizeof(__m128i)) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(data + i));
+    const __m128i marks = _mm_or_si128(
+        _mm_cmpeq_epi8(bytes, all('\\')),
+        _mm_or_si128(_mm_cmpeq_epi8(bytes, all('%')), _mm_cmpeq_epi8(bytes, all('&'))));
+    bits |= std::uint64_t{static_cast<std::uint32_t>(_mm_movemask_epi8(marks))} << i;
   }
-  return at;
-}
-
-// The top bit of the first byte that begins an escape, lowest first; the bits above it mean nothing.
-Word escape_marks(const char* data) {
-  constexpr Word kOnes = 0x0101010101010101U;
-  const auto zero_bytes = [](Word word) { return (word - kOnes) & ~word & (kOnes << 7); };
-  Word word = 0;
-  for (std::size_t i = 0; i < sizeof word; ++i) {
-    word |= static_cast<Word>(static_cast<unsigned char>(data[i])) << 8 * i;
+#else
+  for (std::size_t i = 0; i < kBlock; ++i) {
+    bits |= std::uint64_t{begins_escape(data[i])} << i;
   }
-  return zero_bytes(word ^ kOnes * '%') | zero_bytes(word ^ kOnes * '\\') |
-         zero_bytes(word ^ kOnes * '&');
+#endif
+  return bits;
 }
 
 // What can follow the first byte of an escape.
@@ -313,27 +310,17 @@ std::size_t find_escape(std::string_view text, std::size_t from) {
   const char* const data = text.data();
   const std::size_t size = text.size();
   std::size_t at = from;
-  // Where there is one escape there are more, close by.
-  for (int i = 0; i < 2 && at + sizeof(Word) <= size; ++i, at += sizeof(Word)) {
-    if (const Word marks = escape_marks(data + at)) {
-      return at + static_cast<std::size_t>(std::countr_zero(marks)) / 8;
+  for (; at + kBlock < size; at += kBlock) {
+    for (std::uint64_t bits = escape_bits(data + at); bits != 0; bits &= bits - 1) {
+      const std::size_t found = at + static_cast<std::size_t>(std::countr_zero(bits));
+      if (may_go_on(data[found], data[found + 1])) return found;
     }
   }
-  while (at + sizeof(Word) <= size) {
-    // Blocks without a way out of their middle: the compiler makes them wide.
-    if (const std::size_t clean = clean_bytes(data + at, size - at)) {
-      at += clean;
-      continue;
-    }
-    const std::size_t end = std::min(at + kBlock, size - sizeof(Word) + 1);
-    for (; at < end; at += sizeof(Word)) {
-      if (const Word marks = escape_marks(data + at)) {
-        return at + static_cast<std::size_t>(std::countr_zero(marks)) / 8;
-      }
-    }
+  for (; at < size; ++at) {
+    if (!begins_escape(data[at])) continue;
+    if (at + 1 == size || may_go_on(data[at], data[at + 1])) return at;
   }
-  while (at < size && !begins_escape(data[at])) ++at;
-  return at;
+  return size;
 }
 
 Unit read_unit(std::string_view text, const CharClass& wanted, TextEnd end, Digits* digits) {

@@ -15,7 +15,7 @@ namespace warder {
 inline constexpr std::size_t kMaxUnit = 32;
 
 constexpr bool begins_escape(char c) { return c == '%' || c == '\\' || c == '&'; }
-// The first byte at or after `from` that may begin an escape; text.size() when there is none.
+// The first byte at or after `from` that may begin an escape, by what is known of the byte behind it; text.size() when there is none.
 std::size_t find_escape(std::string_view text, std::size_t from);
 
 // The next character of a text as the most thorough of decoders would read it.
