@@ -28,7 +28,7 @@ class Decoder {
     need_more,  // what was fed is used up
     piece,      // piece(): never empty, at most kPiece, valid until the next call
     end,        // after finish(): complete
-    malformed,  // also: a check sum that is wrong, a window that is too large
+    malformed,  // also: a wrong check sum, too large a window; what stood before may be missing
     truncated,  // after finish(): its end is missing
   };
   // `in` is borrowed until next() says need_more; before that nothing more may be fed.

@@ -102,10 +102,11 @@ Task<std::optional<Refusal>> pass_end(Exchange& exchange, BodyMask& mask) {
   co_return std::nullopt;
 }
 
-// One piece of it, and all that it unfolds into: others have their turn in between. The last part is held.
+// What the mask made of a piece, and all else that it unfolds into: others have their turn in between. The last part is
+// held.
 Task<std::optional<Refusal>> pass_piece(Exchange& exchange, BodyMask& mask,
-                                        std::string_view piece) {
-  exchange.client.hold(mask.feed(piece));
+                                        std::string_view begun) {
+  exchange.client.hold(begun);
   while (mask.has_more()) {
     if (exchange.client.is_gone() || !co_await exchange.client.flush())
       co_return plain(Reason::client_broken);
