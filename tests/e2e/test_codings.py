@@ -269,6 +269,42 @@ for host in ("api.test", "other.test"):
     assert len(reasons) == 2 * len(BROKEN) - 2, seen
 
 
+@pytest.mark.parametrize("then", ["the end", "garbage", "silence in a word"])
+def test_br044_a_coded_body_that_goes_wrong_later_is_broken_off(bench, pki, then):
+    """Its head and its first part have left: what follows must not look like its end."""
+    def script(conn):
+        coding = conn.read_request().target.strip("/")
+        coder = Flowing(coding)
+        first = coder.piece(f"first {SECRET}\n".encode())
+        conn.send(head_of(coding, "Transfer-Encoding: chunked\r\n\r\n") +
+                  b"%x\r\n%s\r\n" % (len(first), first))
+        time.sleep(0.3)
+        more = b"" if then == "the end" else b"\xff" * 300
+        if then == "silence in a word":
+            word = coder.piece(f"{SECRET[:9]}".encode())
+            conn.send(b"%x\r\n%s\r\n" % (len(word), word))
+            time.sleep(0.5)
+        conn.send((b"%x\r\n%s\r\n" % (len(more), more) if more else b"") + b"0\r\n\r\n")
+    for host in ("api.test", "other.test"):
+        bench.map(f"{host}:443", Origin(script, pki.good))
+    done = inside(bench, """
+for coding in ("gzip", "deflate", "br", "zstd"):
+    for host in ("api.test", "other.test"):
+        got = fetch(f"/{coding}", host=host, headers=AUTH if host == "api.test" else "")
+        show(**got.summary(), coding=coding, host=host, mine=TOKEN)
+        got = H2Wire(host).fetch(f"/{coding}", BEARER if host == "api.test" else [], authority=host)
+        show(**got, coding=coding, host=host, mine=TOKEN)
+""")
+    assert len(done.lines) == 16, done
+    for got in done.lines:
+        assert got["status"] == 200 and not got["clean"], got
+        text = undo_flow(got["coding"], got["body"].encode("latin-1")).decode()
+        held = SECRET[:9] if then == "silence in a word" and got["host"] == "other.test" else ""
+        assert text == f"first {got['mine']}\n{held}", got
+    reasons = [r.get("reason") for r in done.records if "bytes_down" in r]
+    assert reasons == ["response_unmaskable"] * 16, reasons
+
+
 def test_a_text_that_only_claims_to_be_coded_is_searched(bench, pki):
     """A host without a grant: what nobody can undo passes, but a value in plain sight does not."""
     def script(conn):
