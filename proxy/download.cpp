@@ -50,19 +50,14 @@ Refusal unmaskable(const BodyMask& mask) {
   return plain(Reason::response_unmaskable, mask.failure());
 }
 
-// Everything that can leave is on its way. False: the client is gone.
-Task<bool> flush_all(Exchange& exchange, BodyMask& mask) {
-  if (!co_await exchange.client.flush()) co_return false;
-  const std::string_view coded = mask.flush();
-  if (coded.empty()) co_return true;
-  exchange.client.hold(coded);
-  co_return co_await exchange.client.flush();
-}
-
 // The next step of the body, with nothing left lying here while the origin is silent. nullopt: the client is gone.
 Task<std::optional<BodyStep>> next_step(Exchange& exchange, BodyMask& mask) {
   if (auto ready = exchange.origin->try_read_body()) co_return ready;
-  if (!co_await flush_all(exchange, mask)) co_return std::nullopt;
+  if (!co_await exchange.client.flush()) co_return std::nullopt;
+  if (const std::string_view coded = mask.flush(); !coded.empty()) {
+    exchange.client.hold(coded);
+    if (!co_await exchange.client.flush()) co_return std::nullopt;
+  }
   if (mask.holds_a_word()) {
     exchange.word_waits = true;
     limit_silence(exchange);
@@ -102,30 +97,29 @@ Task<std::optional<Refusal>> pass_end(Exchange& exchange, BodyMask& mask) {
   co_return std::nullopt;
 }
 
-// What the mask made of a piece, and all else that it unfolds into: others have their turn in between. The last part is
-// held.
-Task<std::optional<Refusal>> pass_piece(Exchange& exchange, BodyMask& mask,
-                                        std::string_view begun) {
-  exchange.client.hold(begun);
+// All else that a piece unfolds into; others have their turn in between. The last part is held. False: the client is gone.
+Task<bool> pass_rest(Exchange& exchange, BodyMask& mask) {
   while (mask.has_more()) {
-    if (exchange.client.is_gone() || !co_await exchange.client.flush())
-      co_return plain(Reason::client_broken);
+    if (exchange.client.is_gone() || !co_await exchange.client.flush()) co_return false;
     co_await asio::post(exchange.connection.worker.loop(), asio::use_awaitable);
     exchange.client.hold(mask.more());
   }
-  if (!mask.failure().empty()) co_return unmaskable(mask);
-  co_return std::nullopt;
+  co_return true;
 }
 
-Task<std::optional<Refusal>> relay_body(Exchange& exchange, BodyMask& mask) {
-  for (;;) {
+// `begun`: what the mask made of a piece that was there with the head.
+Task<std::optional<Refusal>> relay_body(Exchange& exchange, BodyMask& mask,
+                                        std::string_view begun) {
+  for (exchange.client.hold(begun);;) {
+    if (mask.has_more() && !co_await pass_rest(exchange, mask))
+      co_return plain(Reason::client_broken);
+    if (!mask.failure().empty()) co_return unmaskable(mask);
     const auto step = co_await next_step(exchange, mask);
     if (!step) co_return plain(Reason::client_broken);
     if (step->kind == BodyStep::Kind::failed) co_return read_failure(exchange, *step);
     if (step->kind == BodyStep::Kind::end) co_return co_await pass_end(exchange, mask);
     if (!co_await exchange.client.flush()) co_return plain(Reason::client_broken);
-    auto refused = co_await pass_piece(exchange, mask, mask.feed(step->piece));
-    if (refused) co_return refused;
+    exchange.client.hold(mask.feed(step->piece));
   }
 }
 
@@ -215,9 +209,7 @@ Task<std::optional<Refusal>> relay_response(Exchange& exchange) {
   exchange.answered = true;
   limit_silence(exchange);
   if (is_empty) co_return co_await pass_end(exchange, mask);
-  auto refused = co_await pass_piece(exchange, mask, begun);
-  if (refused) co_return refused;
-  co_return co_await relay_body(exchange, mask);
+  co_return co_await relay_body(exchange, mask, begun);
 }
 
 }  // namespace warder
