@@ -2,6 +2,9 @@
 // when the origin ended it and the receipt is written.
 #include <algorithm>
 
+#include <boost/asio/post.hpp>
+
+#include "proxy/body_mask.hpp"
 #include "proxy/exchange.hpp"
 
 namespace warder {
@@ -37,59 +40,24 @@ Task<std::optional<Refusal>> pass_interim(Exchange& exchange) {
   co_return std::nullopt;
 }
 
-// From a host that has a grant, and so may know the value whether or not this request held it, what cannot be searched
-// does not pass.
-std::optional<Refusal> unmaskable(const Exchange& exchange, const ResponseHead& head) {
-  if (exchange.secrets->grants_for(exchange.authority->host).empty()) return std::nullopt;
-  if (head.status == 206) {
-    return plain(Reason::response_unmaskable, "the origin sent a part (206) that nobody asked for");
-  }
-  if (!is_coded(head)) return std::nullopt;
-  return plain(Reason::response_unmaskable,
-               "the origin sent a content coding although identity was asked for");
+// A host that has a grant may know the value whether or not this request held it.
+MayKnow origin_may_know(const Exchange& exchange) {
+  return exchange.secrets->grants_for(exchange.authority->host).empty() ? MayKnow::no
+                                                                        : MayKnow::yes;
 }
 
-// One body's mask.
-class BodyMask {
- public:
-  BodyMask(Exchange& exchange, bool coded) : exchange_(exchange) {
-    // A coded body that got this far comes from a host without a grant.
-    if (!set().empty() && !coded) masker_.emplace(set(), holding_for(exchange_));
-  }
-
-  std::string_view feed(std::string_view piece) {
-    return masker_ ? masker_->feed(piece, scratch_) : piece;
-  }
-  std::string_view finish() {
-    if (!masker_) return {};
-    const std::string_view last =
-        masker_->finish(rest_);  // what was held back can no longer become a match
-    note_masked(exchange_, masker_->counts(), "body");
-    return last;
-  }
-  bool holds_a_word() const {
-    return masker_ && holding_for(exchange_) == Masker::Holding::words && masker_->held() > 0;
-  }
-  // Lets the word go; what comes behind it begins anew.
-  std::string_view release() {
-    const std::string_view word = finish();
-    masker_.emplace(set(), holding_for(exchange_));
-    return word;
-  }
-
- private:
-  const MaskSet& set() const { return exchange_.secrets->mask_set(); }
-
-  Exchange& exchange_;
-  std::optional<Masker> masker_;
-  std::string scratch_;
-  std::string rest_;
-};
+Refusal unmaskable(const BodyMask& mask) {
+  return plain(Reason::response_unmaskable, mask.failure());
+}
 
 // The next step of the body, with nothing left lying here while the origin is silent. nullopt: the client is gone.
 Task<std::optional<BodyStep>> next_step(Exchange& exchange, BodyMask& mask) {
   if (auto ready = exchange.origin->try_read_body()) co_return ready;
   if (!co_await exchange.client.flush()) co_return std::nullopt;
+  if (const std::string_view coded = mask.flush(); !coded.empty()) {
+    exchange.client.hold(coded);
+    if (!co_await exchange.client.flush()) co_return std::nullopt;
+  }
   if (mask.holds_a_word()) {
     exchange.word_waits = true;
     limit_silence(exchange);
@@ -113,6 +81,8 @@ bool is_absence(Reason reason) {
 // The end of the body: recorded before it leaves.
 Task<std::optional<Refusal>> pass_end(Exchange& exchange, BodyMask& mask) {
   const std::string_view last = mask.finish();
+  note_masked(exchange, mask.counts(), "body");
+  if (!mask.failure().empty()) co_return unmaskable(mask);
   HeaderList& trailers = exchange.origin->trailers();
   mask_fields(trailers, exchange.secrets->mask_set(), "trailer:", exchange.receipt.masked);
   if (!exchange.client.hold_end(last, trailers)) {
@@ -127,9 +97,23 @@ Task<std::optional<Refusal>> pass_end(Exchange& exchange, BodyMask& mask) {
   co_return std::nullopt;
 }
 
-Task<std::optional<Refusal>> relay_body(Exchange& exchange, bool coded) {
-  BodyMask mask(exchange, coded);
-  for (;;) {
+// All else that a piece unfolds into; others have their turn in between. The last part is held. False: the client is gone.
+Task<bool> pass_rest(Exchange& exchange, BodyMask& mask) {
+  while (mask.has_more()) {
+    if (exchange.client.is_gone() || !co_await exchange.client.flush()) co_return false;
+    co_await asio::post(exchange.connection.worker.loop(), asio::use_awaitable);
+    exchange.client.hold(mask.more());
+  }
+  co_return true;
+}
+
+// `begun`: what the mask made of a piece that was there with the head.
+Task<std::optional<Refusal>> relay_body(Exchange& exchange, BodyMask& mask,
+                                        std::string_view begun) {
+  for (exchange.client.hold(begun);;) {
+    if (mask.has_more() && !co_await pass_rest(exchange, mask))
+      co_return plain(Reason::client_broken);
+    if (!mask.failure().empty()) co_return unmaskable(mask);
     const auto step = co_await next_step(exchange, mask);
     if (!step) co_return plain(Reason::client_broken);
     if (step->kind == BodyStep::Kind::failed) co_return read_failure(exchange, *step);
@@ -142,8 +126,8 @@ Task<std::optional<Refusal>> relay_body(Exchange& exchange, bool coded) {
 }  // namespace
 
 Masker::Holding holding_for(const Exchange& exchange) {
-  const bool granted = !exchange.secrets->grants_for(exchange.authority->host).empty();
-  return granted ? Masker::Holding::beginnings : Masker::Holding::words;
+  return origin_may_know(exchange) == MayKnow::yes ? Masker::Holding::beginnings
+                                                   : Masker::Holding::words;
 }
 
 void note_masked(Exchange& exchange, const std::vector<Masker::Count>& counts,
@@ -195,23 +179,37 @@ Task<std::optional<Refusal>> await_response(Exchange& exchange) {
 
 Task<std::optional<Refusal>> relay_response(Exchange& exchange) {
   ResponseHead& head = exchange.origin->head();
-  if (auto refused = unmaskable(exchange, head)) co_return refused;
-  const bool coded = is_coded(head);
+  const MaskSet& masks = exchange.secrets->mask_set();
+  const Framing framing = exchange.origin->framing();
+  const BodyPlan body = plan_body(head, framing, masks, origin_may_know(exchange));
+  if (!body.refused.empty()) co_return plain(Reason::response_unmaskable, body.refused);
   // An answer that overtakes its request may mean that the rest of it never comes.
   if (!exchange.is_request_done()) exchange.client_keeps_alive = false;
   const AfterThis after = exchange.client_keeps_alive ? AfterThis::keep_open : AfterThis::close;
+  const BodyLength length = body.recodes() ? BodyLength::may_change : BodyLength::kept;
   ResponsePlan plan =
-      prepare_response(head, exchange.origin->framing(), exchange.secrets->mask_set(),
-                       exchange.client_version, after);
+      prepare_response(head, framing, masks, exchange.client_version, after, length);
   exchange.receipt.status = head.status;
   exchange.receipt.masked = std::move(plan.masked);
+  BodyMask mask(masks, holding_for(exchange), body);
+  // What is not in its coding from the first byte on can still be told as such, if that byte is there already.
+  std::string_view begun;
+  bool is_empty = false;
+  if (body.recodes()) {
+    const auto first = exchange.origin->try_read_body();
+    if (first && first->kind == BodyStep::Kind::failed) co_return read_failure(exchange, *first);
+    is_empty = first && first->kind == BodyStep::Kind::end;
+    if (first && !is_empty) begun = mask.feed(first->piece);
+    if (!mask.failure().empty()) co_return unmaskable(mask);
+  }
   if (!plan.is_well_formed || !exchange.client.begin_answer(head, plan.delivery)) {
     co_return plain(Reason::upstream_broken, "the response head is malformed");
   }
   if (plan.delivery == Delivery::until_close) exchange.client_keeps_alive = false;
   exchange.answered = true;
   limit_silence(exchange);
-  co_return co_await relay_body(exchange, coded);
+  if (is_empty) co_return co_await pass_end(exchange, mask);
+  co_return co_await relay_body(exchange, mask, begun);
 }
 
 }  // namespace warder

@@ -39,6 +39,14 @@ bool H1Client::begin_answer(const ResponseHead& head, Delivery delivery) {
   return write_head(out_, head);
 }
 
+bool H1Client::take_back() {
+  if (left_) return false;
+  out_.clear();
+  held_ = {};
+  bytes_written_ = 0;
+  return true;
+}
+
 void H1Client::add(std::string_view piece) {
   bytes_written_ += piece.size();
   if (delivery_ == Delivery::chunked)
@@ -54,6 +62,7 @@ bool H1Client::hold_end(std::string_view rest, const HeaderList& trailers) {
 }
 
 Task<bool> H1Client::flush() {
+  left_ = true;
   // A body of known length goes out from where it lies; the rest is small or needs framing around it.
   if (delivery_ == Delivery::chunked || !out_.empty()) {
     add(std::exchange(held_, {}));

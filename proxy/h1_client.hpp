@@ -15,6 +15,7 @@ class H1Client final : public ClientLeg {
   void stop_reading() override;
   Task<bool> write_interim(const ResponseHead& head) override;
   bool begin_answer(const ResponseHead& head, Delivery delivery) override;
+  bool take_back() override;
   void hold(std::string_view piece) override { held_ = piece; }
   bool hold_end(std::string_view rest, const HeaderList& trailers) override;
   Task<bool> flush() override;
@@ -32,6 +33,7 @@ class H1Client final : public ClientLeg {
   Delivery delivery_ = Delivery::none;
   std::string out_;  // head and framing that wait for the next flush
   std::string_view held_;
+  bool left_ = false;  // something of the answer
   std::uint64_t bytes_written_ = 0;
   bool stopped_ = false;
 };

@@ -45,6 +45,14 @@ class H2Client final : public ClientLeg {
     head_ = head;
     return true;
   }
+  bool take_back() override {
+    if (!head_) return false;
+    head_.reset();
+    held_ = {};
+    rest_ = {};
+    ending_ = false;
+    return true;
+  }
   void hold(std::string_view piece) override { held_ = piece; }
   bool hold_end(std::string_view rest, const HeaderList& trailers) override {
     rest_ = rest;

@@ -242,6 +242,9 @@ bool Exchange::close_receipt(Reason how, int status) {
 
 Task<After> refuse(Exchange& exchange, Refusal refusal) {
   exchange.client.watch(nullptr);
+  // What could not be searched from its beginning on can still be told, if that beginning has not left.
+  if (exchange.answered && refusal.reason == Reason::response_unmaskable)
+    exchange.answered = !exchange.client.take_back();
   if (exchange.let_through) {
     // Nothing of this exchange may end cleanly at the origin, and its connection is in no known state.
     if (exchange.origin) exchange.origin->abort();

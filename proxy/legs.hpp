@@ -53,6 +53,8 @@ class ClientLeg {
   virtual Task<bool> write_interim(const ResponseHead& head) = 0;
   // The final head; it leaves with the first flush(). False: it cannot be written, and nothing has been.
   virtual bool begin_answer(const ResponseHead& head, Delivery delivery) = 0;
+  // Forgets an answer that has begun, if not one byte of it has left; another one may begin then.
+  virtual bool take_back() { return false; }
   // The next piece, one flush behind: it must stay valid until then. The last one leaves together with the end.
   virtual void hold(std::string_view piece) = 0;
   // The rest and the end, for one flush(). False: the trailers cannot be written.

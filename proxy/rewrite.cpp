@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "http/coding.hpp"
 #include "http/hop_by_hop.hpp"
 
 namespace warder {
@@ -61,10 +62,8 @@ bool prepare_request(RequestHead& head, const Authority& authority, const std::s
     head.fields.set("host", host_of(authority));
   head.minor = 1;
   if (session_has == SecretsInUse::yes) {
-    if (head.fields.has("accept-encoding"))
-      head.fields.set("accept-encoding", "identity");
-    else
-      head.fields.add("Accept-Encoding", "identity");
+    keep_known_codings(head.fields);
+    keep_known_grpc_encodings(head.fields);
   }
   if (swapped_here == SecretsInUse::yes) {
     head.fields.remove("range");
@@ -88,7 +87,7 @@ void mask_fields(HeaderList& fields, const MaskSet& masks, std::string_view pref
 }
 
 ResponsePlan prepare_response(ResponseHead& head, const Framing& framing, const MaskSet& masks,
-                              HttpVersion client, AfterThis after) {
+                              HttpVersion client, AfterThis after, BodyLength length) {
   ResponsePlan plan;
   plan.is_well_formed = strip_hop_by_hop(head.fields);
   if (!plan.is_well_formed) return plan;
@@ -97,7 +96,8 @@ ResponsePlan prepare_response(ResponseHead& head, const Framing& framing, const 
     plan.masked.push_back({"", "phrase", "", n});
   }
   mask_fields(head.fields, masks, "header:", plan.masked);
-  const bool keeps_length = masks.empty() || !masks.changes_length();
+  const bool mask_keeps = masks.empty() || !masks.changes_length();
+  const bool keeps_length = mask_keeps && length == BodyLength::kept;
   if (!keeps_length) drop_length_claims(head.fields);
   plan.delivery = delivery_for(framing, client, keeps_length);
   const bool unknown = plan.delivery == Delivery::chunked || plan.delivery == Delivery::until_close;
@@ -109,16 +109,6 @@ ResponsePlan prepare_response(ResponseHead& head, const Framing& framing, const 
   }
   head.minor = 1;
   return plan;
-}
-
-bool is_coded(const ResponseHead& head) {
-  for (const HeaderField& field : head.fields) {
-    if (same_name(field.name, "content-encoding") && !field.value.empty() &&
-        lower(field.value) != "identity") {
-      return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace warder

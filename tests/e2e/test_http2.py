@@ -220,7 +220,7 @@ def test_a_value_in_one_byte_frames_and_padding(bench, pki):
     assert done.lines[0]["body"] == done.lines[0]["mine"] and done.lines[0]["clean"], done
 
 
-def test_a_coded_body_after_a_swap_is_refused_over_h2(bench, pki):
+def test_a_body_that_is_not_in_its_coding_is_refused_over_h2(bench, pki):
     def script(stream):
         stream.reply(b"\x1f\x8b\x08 not really", headers=[("content-encoding", "gzip")])
     origin_of(bench, pki, script)
