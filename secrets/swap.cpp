@@ -130,7 +130,10 @@ class Planner {
     SwapPlan plan;
     for (const Sighting& seen : seen_) {
       const Credential& credential = credential_of(seen);
-      plan.uses.push_back({credential.name, credential.version, seen.place,
+      // What is shown of a key may be less than the grant names.
+      const bool query = seen.spot == Spot::query;
+      std::string place = query ? Place{Place::Kind::query, seen.key}.str() : seen.place;
+      plan.uses.push_back({credential.name, credential.version, std::move(place),
                            static_cast<unsigned>(seen.times)});
     }
     (void)foreign_credential(plan.foreign);

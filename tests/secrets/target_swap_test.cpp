@@ -1,4 +1,5 @@
 // Swaps in query and path, what lets a grant be told otherwise (foreign, plain_http, max), signatures.
+#include "base/encoding.hpp"
 #include "http/target.hpp"
 #include "secrets/placeholder.hpp"
 #include "secrets/swap.hpp"
