@@ -32,6 +32,13 @@ bool is_there(const Place& place, Format format) {
   }
 }
 
+bool names_body(const Grant* grant) {
+  return std::any_of(grant->at.begin(), grant->at.end(), [](const Place& place) {
+    return place.kind == Kind::body || place.kind == Kind::body_json ||
+           place.kind == Kind::body_form;
+  });
+}
+
 bool is_coded(const HeaderList& fields) {
   return std::any_of(fields.begin(), fields.end(), [](const HeaderField& field) {
     return same_name(field.name, "content-encoding") && !field.value.empty() &&
@@ -61,9 +68,10 @@ BodyPlan plan_for(const Authority& authority, const SessionSecrets& secrets, For
                   Wanted wanted) {
   BodyPlan plan;
   plan.format = format;
-  plan.left.resize(secrets.credentials().size(), 0);
   for (const Grant* grant : secrets.grants_for(authority.host)) {
     if (!grant->serves(authority.scheme)) continue;
+    if (std::none_of(grant->at.begin(), grant->at.end(), wanted)) continue;
+    plan.left.resize(secrets.credentials().size(), 0);
     for (const Place& place : grant->at) {
       if (!wanted(place)) continue;
       BodyPlace& entry = entry_for(plan, place, grant->foreign);
@@ -100,6 +108,8 @@ void note_uses(BodyPlan& plan, const SessionSecrets& secrets) {
 std::variant<BodyPlan, SwapRefusal> plan_body(const RequestHead& head, const Authority& authority,
                                               const SessionSecrets& secrets, const SwapPlan& swap) {
   if (head.method == "TRACE" || head.method == "OPTIONS") return BodyPlan{};
+  const auto grants = secrets.grants_for(authority.host);
+  if (std::none_of(grants.begin(), grants.end(), names_body)) return BodyPlan{};
   const Format format = format_of(head.fields);
   BodyPlan plan = plan_for(authority, secrets, format,
                            [&](const Place& place) { return is_there(place, format); });
