@@ -42,7 +42,8 @@ TEST_CASE("every place of a grant is read, shown, and written down again") {
         std::string::npos);
 
   const std::string yaml = to_yaml(config, "t");
-  const Grant& again = parse_config(yaml, "/w.yaml").policies.at(0).grants.at(0);
+  const Config read_again = parse_config(yaml, "/w.yaml");
+  const Grant& again = read_again.policies.at(0).grants.at(0);
   CHECK(again.at == grant.at);
   CHECK(again.foreign == grant.foreign);
   CHECK(again.plain_http);

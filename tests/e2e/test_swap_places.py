@@ -229,7 +229,10 @@ show(status=reply.status, reason=reply.get("warder-reason"), mine=TOKEN, spelt=s
     assert (got["status"], got["reason"]) == (403, "placeholder_wrong_place"), done
     for form in (SECRET, got["mine"], got["spelt"]):
         assert form.encode() not in echo.received
-    assert not echo.requests
+    # What was read whole before its head left never began; of the rest the origin never saw an end.
+    if framing == "length" and kind == "application/json":
+        assert not echo.requests
+    assert not any(request.body for request in echo.requests)
 
 
 def test_br054_an_unbound_host_gets_nothing(bench, echo):
@@ -275,7 +278,7 @@ say("trailer", wire.reply("POST"))
 """)
     if foreign == "refuse":
         assert [(r["status"], r["reason"]) for r in done.lines] == [(403, "foreign_credential")] * 4, done
-        assert not echo.requests and b"mine" not in echo.received
+        assert not any(request.body for request in echo.requests) and b"mine" not in echo.received
         return
     assert [r["status"] for r in done.lines] == [200] * 4, done
     header, query, body, trailer = echo.requests
