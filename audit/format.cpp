@@ -18,7 +18,8 @@ constexpr std::size_t kArgument = 1024;
 constexpr std::size_t kCommand = 4096;
 constexpr std::size_t kSecretNames = 2048;
 constexpr std::size_t kUses = 1024;
-constexpr std::size_t kMasked = 768;
+constexpr std::size_t kMasked = 512;
+constexpr std::size_t kSwapped = 400;
 
 std::string begin(std::string_view type) { return "\"type\":\"" + std::string(type) + "\","; }
 
@@ -106,6 +107,12 @@ std::string body(const Receipt& receipt) {
                      .text("place", masked.place, kName)
                      .text("encoding", masked.encoding, kWord)
                      .number("count", masked.count);
+               })
+      .objects("swapped", receipt.swapped, kSwapped,
+               [](Members& members, const SecretSwapped& swapped) {
+                 members.text("name", swapped.name, kName)
+                     .text("place", swapped.place, kName)
+                     .number("count", swapped.count);
                })
       .text("reason", to_string(receipt.reason), kWord)
       .text("side", receipt.side, kWord)

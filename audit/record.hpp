@@ -50,6 +50,12 @@ struct SecretUsed {
   unsigned version = 1;
   std::string place;
 };
+// What went into a body or a WebSocket's messages, which the intent could only announce.
+struct SecretSwapped {
+  std::string name;   // or "foreign:stripped", "foreign:passed": a credential of the sandbox's own
+  std::string place;  // "body:json:/key", "ws"
+  std::uint64_t count = 0;
+};
 struct SecretMasked {
   std::string name;
   std::string place;     // "body", "header:location", "trailer:x-sum"
@@ -84,6 +90,7 @@ struct Receipt {
   std::uint64_t bytes_up = 0;  // body bytes
   std::uint64_t bytes_down = 0;
   std::vector<SecretMasked> masked;
+  std::vector<SecretSwapped> swapped;
   Reason reason = Reason::none;  // how it ended
   std::string side;              // "client", "upstream", "warder": whose fault a bad end is
   std::chrono::microseconds connect{0};

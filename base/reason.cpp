@@ -5,7 +5,7 @@
 namespace warder {
 namespace {
 
-constexpr std::array<ReasonInfo, 36> kReasons{{
+constexpr std::array<ReasonInfo, 37> kReasons{{
     {"none", 200, "", "nothing went wrong"},
     {"host_not_allowed", 403, "http_request_denied", "no rule allows this host"},
     {"method_not_allowed", 403, "http_request_denied", "no rule allows this method here"},
@@ -27,6 +27,8 @@ constexpr std::array<ReasonInfo, 36> kReasons{{
     {"secret_unavailable", 503, "proxy_internal_error",
      "a secret that the request needs cannot be had"},
     {"secret_revoked", 403, "http_request_denied", "the secret that it uses was revoked"},
+    {"body_unswappable", 415, "http_request_error",
+     "a body that a secret may be swapped into cannot be read or rewritten"},
     {"mint_failed", 503, "proxy_internal_error", "a credential could not be made"},
     {"audit_unavailable", 503, "proxy_internal_error",
      "the audit log cannot take a record, so nothing may leave"},

@@ -1,16 +1,19 @@
 #include <algorithm>
+#include <optional>
 
 #include "config/sections.hpp"
 #include "config/spelling.hpp"
 #include "http/chars.hpp"
 #include "policy/quote.hpp"
+#include "secrets/json_places.hpp"
 
 // No sentence here quotes what stands in a secret's place: a value pasted there by mistake must not be printed.
 namespace warder {
 namespace {
 
 const Keys& grant_keys() {
-  static const Keys kKeys{"a grant", {"secret", "hosts", "at", "client_certificate"}};
+  static const Keys kKeys{
+      "a grant", {"secret", "hosts", "at", "foreign", "plain_http", "max", "client_certificate"}};
   return kKeys;
 }
 const Keys& certificate_grant_keys() {
@@ -37,25 +40,70 @@ bool is_not_a_place(std::string_view field) {
   return std::find(kFields.begin(), kFields.end(), field) != kFields.end();
 }
 
-void refuse_later_place(const Reader& reader, const YamlNode& node) {
-  for (const std::string word : {"query", "path", "body", "ws"}) {
-    if (node.text == word || node.text.starts_with(word + ':')) {
-      reader.fail(node.place,
-                  "place " + in_quotes(node.text) + " is not there yet: use header:NAME or basic");
-    }
+constexpr std::size_t kMaxPlaceName = 128;
+constexpr const char* kPlaces =
+    "header:NAME, basic, query:KEY, path, body:json:/FIELD, body:form:KEY, body or ws";
+
+// Query and form keys are written as they are meant, not as they are escaped.
+Place read_key(const Reader& reader, const YamlNode& node, Place::Kind kind, std::string key) {
+  const std::string entry = "place " + in_quotes(node.text);
+  const std::string lead = kind == Place::Kind::query ? "query:KEY" : "body:form:KEY";
+  if (key.empty() || key.size() > kMaxPlaceName || has_control(key))
+    reader.fail(node.place, entry + " names no key: write " + lead);
+  const std::size_t sign = key.find('%');
+  const bool escaped = sign != std::string::npos && key.size() - sign > 2 &&
+                       hex_value(key[sign + 1]) >= 0 && hex_value(key[sign + 2]) >= 0;
+  if (escaped || key.find_first_of("&=") != std::string::npos)
+    reader.fail(node.place, entry + " has more than a key: write it as " + lead +
+                                ", without '=', '&' and percent escapes");
+  return {kind, std::move(key)};
+}
+
+Place read_pointer(const Reader& reader, const YamlNode& node, std::string pointer) {
+  const std::string entry = "place " + in_quotes(node.text);
+  const bool fits = pointer.size() <= kMaxPlaceName && !has_control(pointer);
+  const auto tokens = fits ? parse_json_pointer(pointer) : std::nullopt;
+  if (!tokens) {
+    reader.fail(node.place, entry + " is no JSON pointer (RFC 6901): write body:json:/FIELD or " +
+                                "body:json:/OUTER/FIELD, '~' as ~0 and '/' as ~1");
   }
+  const auto is_open = [](const std::string& token) { return token == "*" || token == "-"; };
+  if (std::any_of(tokens->begin(), tokens->end(), is_open))
+    reader.fail(node.place,
+                entry + " names no one field: write its name, or its number in a list");
+  return {Place::Kind::body_json, std::move(pointer)};
+}
+
+std::optional<Place> read_other_place(const Reader& reader, const YamlNode& node) {
+  const std::string& text = node.text;
+  if (text == "basic") return Place{Place::Kind::basic, ""};
+  if (text == "path") return Place{Place::Kind::path, ""};
+  if (text == "body") return Place{Place::Kind::body, ""};
+  if (text == "ws") return Place{Place::Kind::ws, ""};
+  const auto behind = [&](std::string_view lead) -> std::optional<std::string> {
+    if (!text.starts_with(lead)) return std::nullopt;
+    return text.substr(lead.size());
+  };
+  if (auto key = behind("query:"))
+    return read_key(reader, node, Place::Kind::query, std::move(*key));
+  if (auto key = behind("body:form:"))
+    return read_key(reader, node, Place::Kind::body_form, std::move(*key));
+  if (auto pointer = behind("body:json:")) return read_pointer(reader, node, std::move(*pointer));
+  for (const std::string word : {"query", "path", "body", "ws", "basic"}) {
+    if (text != word && !text.starts_with(word + ':')) continue;
+    reader.fail(node.place, "place " + in_quotes(text) + " is not one: write " + kPlaces);
+  }
+  return std::nullopt;
 }
 
 Place read_place(const Reader& reader, const YamlNode& node) {
   const std::string& text = reader.text(node, "at");
-  if (text == "basic") return {Place::Kind::basic, ""};
-  refuse_later_place(reader, node);
+  if (auto place = read_other_place(reader, node)) return *std::move(place);
   const std::string entry = "place " + in_quotes(text);
   if (!text.starts_with("header:")) {
     const bool is_field = !text.empty() && all_in(kTokenChar, text);
     reader.fail(node.place,
-                entry + " is not one: write " +
-                    (is_field ? "header:" + text + " or basic" : "header:NAME or basic"));
+                entry + " is not one: write " + (is_field ? "header:" + text : kPlaces));
   }
   std::string field = text.substr(7);
   if (field.empty() || field.size() > 128 || !all_in(kTokenChar, field)) {
@@ -75,6 +123,23 @@ Place read_place(const Reader& reader, const YamlNode& node) {
                     "API: use header:authorization or the API's own field");
   }
   return {Place::Kind::header, std::move(field)};
+}
+
+Grant::Foreign read_foreign(const Reader& reader, const YamlNode& node) {
+  const std::string& text = reader.text(node, "foreign");
+  for (const auto foreign : {Grant::Foreign::refuse, Grant::Foreign::strip, Grant::Foreign::pass}) {
+    if (text == to_string(foreign)) return foreign;
+  }
+  reader.fail(node.place, "'foreign' is " + in_quotes(text) + ": write refuse, strip or pass");
+}
+
+unsigned read_max(const Reader& reader, const YamlNode& node) {
+  const std::string& text = reader.text(node, "max");
+  for (unsigned n = 1; n <= Grant::kMostMax; ++n) {
+    if (text == std::to_string(n)) return n;
+  }
+  reader.fail(node.place, "'max' must be a number from 1 to " + std::to_string(Grant::kMostMax) +
+                              ", not " + in_quotes(text));
 }
 
 void check_secret(const Reader& reader, const YamlNode& node,
@@ -118,6 +183,11 @@ std::vector<Grant> read_grants(const Reader& reader, const YamlNode& node,
         grant.at.push_back(std::move(place));
       }
     }
+    if (const YamlNode* foreign = reader.find(item, "foreign"))
+      grant.foreign = read_foreign(reader, *foreign);
+    if (const YamlNode* plain = reader.find(item, "plain_http"))
+      grant.plain_http = reader.yes_or_no(*plain, "plain_http");
+    if (const YamlNode* max = reader.find(item, "max")) grant.max = read_max(reader, *max);
     grants.push_back(std::move(grant));
   }
   return grants;

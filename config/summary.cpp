@@ -64,8 +64,14 @@ std::string line_of(const Grant& grant, const Config& config) {
            ", as $" + secret->placeholder_env + looks_of(secret->placeholder) + ")";
   }
   out += " at " + hosts_of(grant.hosts) + " in ";
-  return out + joined(grant.at, [](const Place& place) { return place.str(); }) + "   [" +
-         grant.where + "]\n";
+  out += joined(grant.at, [](const Place& place) { return place.str(); });
+  if (grant.max > 1) out += " · up to " + std::to_string(grant.max) + " times in a request";
+  if (grant.foreign == Grant::Foreign::strip) out += " · a foreign credential is taken off";
+  if (grant.foreign == Grant::Foreign::pass) out += " · a foreign credential passes";
+  out += "   [" + grant.where + "]\n";
+  if (grant.plain_http)
+    out += "         WARNING: also in clear text: whoever is on the way can read the value\n";
+  return out;
 }
 
 std::string line_of(const CertificateGrant& grant) {

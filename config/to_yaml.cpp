@@ -75,6 +75,10 @@ std::string text_of(const Grant& grant) {
   if (grant.at != default_places()) {
     out += ", at: " + list(grant.at, [](const Place& place) { return yaml_quoted(place.str()); });
   }
+  if (grant.foreign != Grant::Foreign::refuse)
+    out += ", foreign: " + std::string(to_string(grant.foreign));
+  if (grant.plain_http) out += ", plain_http: true";
+  if (grant.max != 1) out += ", max: " + std::to_string(grant.max);
   return out + "}\n";
 }
 

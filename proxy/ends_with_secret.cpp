@@ -14,7 +14,11 @@ void EndsWithSecret::on_sweep(SteadyTime) {
     const Credential* credential = now->credential(use.secret);
     return credential == nullptr || credential->is_revoked;
   };
-  if (std::none_of(exchange_.swap.uses.begin(), exchange_.swap.uses.end(), is_revoked)) return;
+  const auto& head = exchange_.swap.uses;
+  const auto& body = exchange_.body.uses;
+  if (std::none_of(head.begin(), head.end(), is_revoked) &&
+      std::none_of(body.begin(), body.end(), is_revoked))
+    return;
   exchange_.ended = Reason::secret_revoked;
   if (exchange_.origin) exchange_.origin->abort();
 }

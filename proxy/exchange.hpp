@@ -14,6 +14,8 @@
 #include "proxy/refusal.hpp"
 #include "proxy/rewrite.hpp"
 #include "proxy/ws_handshake.hpp"
+#include "secrets/body_plan.hpp"
+#include "secrets/body_swap.hpp"
 #include "secrets/swap.hpp"
 
 namespace warder {
@@ -28,6 +30,8 @@ struct Upload {
   std::optional<Refusal>
       failed;  // ended by the client, by us, or by a tripwire: the upstream was aborted
   asio::steady_timer finished;  // cancelled when running turns false
+  // A small body whose length may change is read and swapped before its head leaves.
+  std::optional<WipedBytes> whole;
 };
 
 struct Exchange {
@@ -56,6 +60,7 @@ struct Exchange {
   PrivateAddresses private_addresses = PrivateAddresses::refused;
   std::shared_ptr<const ClientIdentity> identity;  // a client certificate; may be null
   SwapPlan swap;
+  BodyPlan body;  // what its body, or a WebSocket's messages, may hold
   std::optional<WsOffer> websocket;  // the client asks for one
   std::string target;                // origin form
   std::string shown_path;            // as recorded
@@ -86,7 +91,13 @@ void note_masked(Exchange& exchange, const std::vector<Masker::Count>& counts,
                  std::string_view place);
 // What became of a request whose body, or messages, sprang the wire. (upload.cpp)
 Refusal tripped(const Exchange& exchange, const BodyTripwire& tripwire, std::string_view where);
+Refusal tripped(const Exchange& exchange, const SwapRefusal& refused, std::string_view where);
+// Adds to the receipt what was swapped in the body, or in a message. (upload.cpp)
+void note_swapped(Exchange& exchange, const std::vector<BodySwap::Count>& counts);
 
+// What the body's swap asks of the head, before the intent: framing, length, digests; of a small body the swap itself.
+// (upload.cpp)
+Task<std::optional<Refusal>> prepare_body(Exchange& exchange);
 // Request body → origin; runs beside relay_response(). (upload.cpp)
 Task<> run_upload(Exchange& exchange);
 Task<> stop_upload(Exchange& exchange);

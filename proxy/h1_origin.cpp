@@ -1,5 +1,7 @@
 #include "proxy/h1_origin.hpp"
 
+#include <algorithm>
+
 #include "http/cookies.hpp"
 #include "http/h1_writer.hpp"
 #include "secrets/secret_value.hpp"
@@ -15,7 +17,8 @@ struct WrittenHead {
   std::string bytes;
 };
 
-void wipe_fields(RequestHead& head) {
+void wipe_head(RequestHead& head) {
+  wipe(head.target);
   for (HeaderField& field : head.fields) wipe(field.value);
 }
 
@@ -23,9 +26,11 @@ void wipe_fields(RequestHead& head) {
 struct OutgoingHead {
   explicit OutgoingHead(RequestHead taken) : head(std::move(taken)) {}
   OutgoingHead(const OutgoingHead&) = delete;
-  ~OutgoingHead() { wipe_fields(head); }
+  ~OutgoingHead() { wipe_head(head); }
   RequestHead head;
 };
+
+constexpr std::size_t kChunkFraming = 32;  // a chunk's size in hex and its line ends
 
 BodyStep read_failure(const error_code& error) {
   if (error == IoError::timed_out) return BodyStep::broken(Reason::upstream_timeout);
@@ -44,8 +49,10 @@ H1Origin::H1Origin(std::unique_ptr<H1Connection> connection, SteadyDuration writ
 }
 
 Task<OriginLeg::Sent> H1Origin::send_head(RequestHead taken, const Framing& framing,
-                                          std::vector<std::string>) {
+                                          std::vector<std::string> secret_fields) {
   OutgoingHead outgoing(std::move(taken));
+  body_is_secret_ =
+      std::find(secret_fields.begin(), secret_fields.end(), ":body") != secret_fields.end();
   method_ = outgoing.head.method;
   chunked_ = framing.kind == Framing::Kind::chunked;
   join_cookies(outgoing.head.fields);
@@ -62,10 +69,13 @@ Task<bool> H1Origin::send_body(std::string_view piece) {
   if (piece.empty()) co_return true;
   if (chunked_) {
     frame_.clear();
+    // Made once: a string that grows leaves copies behind.
+    if (body_is_secret_) frame_.reserve(piece.size() + kChunkFraming);
     write_chunk(frame_, piece);
     piece = frame_;
   }
   auto sent = co_await stream().write_all(piece);
+  if (body_is_secret_) wipe(frame_);
   co_return static_cast<bool>(sent);
 }
 

@@ -71,6 +71,7 @@ class H1Origin final : public OriginLeg {
   std::string method_;
   std::string frame_;
   bool chunked_ = false;
+  bool body_is_secret_ = false;
   bool reused_ = false;
   bool spoken_ = false;  // an interim head was read: started() counts anew behind it
 };

@@ -88,6 +88,7 @@ Task<OriginLeg::Sent> H2Origin::send_head(RequestHead taken, const Framing& fram
   const std::shared_ptr<H2Peer>& peer = connection_->peer;
   const auto id =
       peer->session().send_request(taken, to_string(authority.scheme), named, last, secret_fields);
+  wipe(taken.target);
   for (HeaderField& field : taken.fields) wipe(field.value);
   keep_promise();
   if (!id) co_return Sent::broken;  // read_head() says it

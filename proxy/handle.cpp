@@ -42,6 +42,12 @@ audit::Intent intent_of(const Exchange& exchange, std::string decision) {
   intent.decision = std::move(decision);
   for (const SecretUse& use : exchange.swap.uses)
     intent.uses.push_back({use.secret, use.version, use.place});
+  for (const SecretUse& use : exchange.body.uses)
+    intent.uses.push_back({use.secret, use.version, use.place});
+  for (const ForeignCredential& own : exchange.swap.foreign) {
+    const bool stripped = own.what == Grant::Foreign::strip;
+    intent.uses.push_back({stripped ? "foreign:stripped" : "foreign:passed", 0, own.place});
+  }
   if (exchange.identity) intent.uses.push_back({"client_certificate", 1, "tls"});
   return intent;
 }
@@ -98,20 +104,12 @@ Task<std::optional<Refusal>> reach_origin(Exchange& exchange, Attempt attempt) {
   co_return std::nullopt;
 }
 
-// "header:x-api-key" → "x-api-key"; Basic stands in Authorization.
-std::vector<std::string> secret_fields(const SwapPlan& plan) {
-  std::vector<std::string> fields;
-  for (const SecretUse& use : plan.uses) {
-    fields.push_back(use.place.starts_with("header:") ? use.place.substr(7) : "authorization");
-  }
-  return fields;
-}
-
 // The only place where a value is in a head: swapped here, written and wiped by the leg.
 Task<OriginLeg::Sent> send_head(Exchange& exchange) {
   RequestHead outgoing = exchange.head;
   carry_out_swap(outgoing, exchange.swap, *exchange.secrets);
   auto fields = secret_fields(exchange.swap);
+  if (!exchange.body.uses.empty()) fields.emplace_back(":body");
   co_return co_await exchange.origin->send_head(std::move(outgoing), exchange.framing,
                                                 std::move(fields));
 }
@@ -162,6 +160,22 @@ Task<std::optional<Refusal>> ask_origin(Exchange& exchange) {
   }
 }
 
+// The body, or a WebSocket's messages: what may be swapped in them is known from the head.
+std::optional<SwapRefusal> plan_what_follows(Exchange& exchange) {
+  if (exchange.websocket) {
+    exchange.body = plan_messages(*exchange.authority, *exchange.secrets);
+    return std::nullopt;
+  }
+  const Framing& framing = exchange.framing;
+  const bool has_body = framing.kind == Framing::Kind::chunked || framing.length > 0;
+  if (!has_body) return std::nullopt;
+  auto planned =
+      plan_body(exchange.head, *exchange.authority, *exchange.secrets, exchange.swap);
+  if (auto* refused = std::get_if<SwapRefusal>(&planned)) return std::move(*refused);
+  exchange.body = std::move(std::get<BodyPlan>(planned));
+  return std::nullopt;
+}
+
 std::string what_was_asked(const Exchange& exchange) {
   const std::string host = exchange.authority ? exchange.authority->origin() : "(no host)";
   return exchange.head.method + " " + host + exchange.shown_path;
@@ -173,6 +187,8 @@ std::string side_of(Reason reason) {
     case Reason::client_timeout:
     case Reason::malformed_request:
     case Reason::placeholder_wrong_place:
+    case Reason::foreign_credential:
+    case Reason::body_unswappable:
     case Reason::placeholder_wrong_host:
     case Reason::placeholder_foreign: return "client";
     case Reason::none: return "";
@@ -255,6 +271,7 @@ Task<After> refuse(Exchange& exchange, Refusal refusal) {
   } else {
     audit::Intent intent = intent_of(exchange, "deny");
     intent.reason = refusal.reason;
+    intent.uses.clear();  // nothing was used
     intent.rule = refusal.rule;
     intent.where = refusal.where;
     audit::Record entry(std::move(intent));
@@ -312,6 +329,8 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
     co_return co_await refuse(exchange, refusal_of(*refused));
   }
   exchange.swap = std::move(std::get<SwapPlan>(planned));
+  strip_foreign(exchange.head.fields, exchange.swap);
+  exchange.target = strip_foreign(std::move(exchange.target), exchange.swap);
   if (exchange.authority->scheme == Scheme::https)
     exchange.identity = session.certificates.find(exchange.authority->host);
 
@@ -331,6 +350,12 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
     co_return co_await refuse(exchange, std::move(refusal));
   }
   if (exchange.websocket) offer_ws_upgrade(exchange.head);
+  if (auto refused = plan_what_follows(exchange))
+    co_return co_await refuse(exchange, refusal_of(*refused));
+  if (!exchange.websocket && !exchange.body.empty()) {
+    auto unfit = co_await prepare_body(exchange);
+    if (unfit) co_return co_await refuse(exchange, std::move(*unfit));
+  }
 
   if (!co_await record_intent(exchange, judged.verdict)) {
     Refusal refusal;
@@ -339,7 +364,7 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   }
 
   std::optional<EndsWithSecret> lease;
-  if (!exchange.swap.uses.empty()) lease.emplace(exchange);
+  if (!exchange.swap.uses.empty() || !exchange.body.uses.empty()) lease.emplace(exchange);
 
   // While the answer is awaited nobody reads the client: when it goes away, the origin must hear of it (ask_origin()
   // says which).

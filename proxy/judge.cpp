@@ -1,5 +1,7 @@
 #include "proxy/judge.hpp"
 
+#include "secrets/target_places.hpp"
+
 namespace warder {
 namespace {
 
@@ -86,6 +88,21 @@ std::optional<Arrival> arrival_of(const Target& target, std::string& wrong) {
   return arrival;
 }
 
+// Where no grant could name it, it may stand across what the grammar keeps apart.
+std::string without_placeholders(const std::string& text, const SessionSecrets& secrets) {
+  std::string out;
+  std::size_t at = 0;
+  for (;;) {
+    const Matcher::Hit hit = secrets.placeholders().find(text, at);
+    if (hit.pattern == Matcher::npos) break;
+    out.append(text, at, hit.begin - at);
+    out += "[secret:" + secrets.credentials()[hit.pattern].name + "]";
+    at = hit.end;
+  }
+  out.append(text, at);
+  return out;
+}
+
 }  // namespace
 
 std::optional<Authority> authority_of(const Arrival& arrival) {
@@ -142,30 +159,28 @@ Judgement judge(const RequestHead& head, const Arrival& arrived, const Policy& p
 }
 
 std::string audited_path(const Target& target, const SessionSecrets& secrets) {
-  std::string shown = target.path;
-  if (target.has_query) {
-    shown += '?';
-    bool in_value = false;
-    for (const char c : target.query) {
-      if (c == '&' || c == ';') in_value = false;
-      if (!in_value) shown += c;
-      if (c == '=' && !in_value) {
-        in_value = true;
-        shown += "…";
-      }
+  const std::string text = target.has_query ? target.path + '?' + target.query : target.path;
+  const std::size_t query = target.has_query ? target.path.size() : text.size();
+  const auto hits = target_hits(text, secrets.placeholders());
+  auto hit = hits.begin();
+  std::string shown;
+  bool in_value = false;
+  for (std::size_t at = 0; at < text.size();) {
+    if (hit != hits.end() && at == hit->begin) {
+      shown += "[secret:" + secrets.credentials()[hit->pattern].name + "]";
+      at = (hit++)->end;
+      continue;
+    }
+    const char c = text[at++];
+    if (at > query && (c == '&' || c == ';')) in_value = false;
+    if (!in_value) shown += c;
+    if (at > query && c == '=' && !in_value) {
+      in_value = true;
+      const bool is_swapped = hit != hits.end() && at == hit->begin;
+      if (!is_swapped) shown += "…";
     }
   }
-  std::string out;
-  std::size_t at = 0;
-  for (;;) {
-    const Matcher::Hit hit = secrets.placeholders().find(shown, at);
-    if (hit.pattern == Matcher::npos) break;
-    out.append(shown, at, hit.begin - at);
-    out += "[secret:" + secrets.credentials()[hit.pattern].name + "]";
-    at = hit.end;
-  }
-  out.append(shown, at);
-  return out;
+  return without_placeholders(shown, secrets);
 }
 
 }  // namespace warder

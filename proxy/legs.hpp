@@ -89,7 +89,7 @@ class OriginLeg : public Closable {
 
   // `head` may hold values: the leg wipes every copy that it makes. Framing::Kind::none: no body follows.
   enum class Sent : std::uint8_t { whole, broken, unwritable };
-  // `secret_fields`: the names of fields that hold one.
+  // `secret_fields`: the names of fields that hold one; ":path": the target does; ":body": the body may.
   virtual Task<Sent> send_head(RequestHead head, const Framing& framing,
                                std::vector<std::string> secret_fields) = 0;
   virtual Task<bool> send_body(std::string_view piece) = 0;

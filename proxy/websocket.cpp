@@ -35,7 +35,7 @@ struct WebSocket {
       : exchange(of),
         client(sandbox),
         origin(server),
-        tripwire(*of.secrets),
+        tripwire(*of.secrets, of.body),
         mask(of.secrets->mask_set(), holding_for(of)) {}
   WebSocket(const WebSocket&) = delete;
 
@@ -134,10 +134,11 @@ Task<> pump_up(WebSocket& ws) {
     ws.client.input.keep(in);
     if (outcome == WsFlow::Outcome::hit) {
       ws.exchange.origin->abort();
-      Refusal refusal = tripped(ws.exchange, *ws.tripwire.sprung(), "a WebSocket message");
+      Refusal refusal = tripped(ws.exchange, *ws.tripwire.refusal(), "a WebSocket message");
       fail(ws, std::move(refusal), CloseCode::policy);
       co_return;
     }
+    note_swapped(ws.exchange, ws.tripwire.take_counts());
     const bool closes = outcome == WsFlow::Outcome::closed;
     if (closes && !may_close(ws, ws.client_closed)) co_return;
     auto sent = co_await write_up(ws, std::move(out));

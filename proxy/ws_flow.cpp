@@ -10,8 +10,43 @@ constexpr std::size_t kCodeBytes = 2;  // of a Close, before its reason
 
 }  // namespace
 
+void WsTripwire::begin_message(WsOpcode kind) {
+  if (plan_.empty()) {
+    wire_.emplace(secrets_);
+    return;
+  }
+  using Format = BodyPlan::Format;
+  plan_.format = kind == WsOpcode::text ? Format::ws_text : Format::ws_binary;
+  swap_.emplace(secrets_, plan_);
+}
+
 std::string_view WsTripwire::feed(std::string_view plain, std::string& scratch) {
-  return wire_->feed(plain, scratch);
+  if (wire_) return wire_->feed(plain, scratch);
+  out_.clear();
+  (void)swap_->feed(plain, out_);
+  return swapped();
+}
+
+std::string_view WsTripwire::finish(std::string& scratch) {
+  if (wire_) return wire_->finish(scratch);
+  out_.clear();
+  (void)swap_->finish(out_);
+  return swapped();
+}
+
+std::string_view WsTripwire::swapped() {
+  for (BodySwap::Count& each : swap_->take_counts()) counts_.push_back(std::move(each));
+  return as_view(out_);
+}
+
+std::size_t WsTripwire::held() const {
+  if (wire_) return wire_->held();
+  return swap_ ? swap_->held() : 0;
+}
+
+bool WsTripwire::keeps_size(const WsHeader& frame) const {
+  if (wire_) return frame.fin || !wire_->can_hold();
+  return frame.fin && plan_.keeps_length;
 }
 
 void WsTripwire::filter_control(std::string& text) {
@@ -21,13 +56,16 @@ void WsTripwire::filter_control(std::string& text) {
   (void)control_wire_->finish(scratch);
 }
 
-const BodyTripwire* WsTripwire::sprung() const {
-  if (wire_ && wire_->hit()) return &*wire_;
-  if (control_wire_ && control_wire_->hit()) return &*control_wire_;
-  return nullptr;
+std::optional<SwapRefusal> WsTripwire::refusal() const {
+  if (swap_ && swap_->refusal()) return swap_->refusal();
+  for (const auto* wire : {&wire_, &control_wire_}) {
+    if (*wire && (*wire)->hit())
+      return SwapRefusal{(*wire)->reason(), (*wire)->secret(), "ws", ""};
+  }
+  return std::nullopt;
 }
 
-void WsMask::begin_message() {
+void WsMask::begin_message(WsOpcode) {
   if (!set_.empty()) masker_.emplace(set_, holding_);
 }
 
@@ -90,7 +128,7 @@ void WsFlow::begin_frame(std::string& out) {
   if (is_control(frame.opcode)) return;
   if (frame.opcode != WsOpcode::continuation) {
     opcode_ = frame.opcode;
-    filter_.begin_message();
+    filter_.begin_message(frame.opcode);
   }
   const bool fits = frame.length <= kMaxWsLength - filter_.held();
   gathers_ = !fits || !filter_.keeps_size(frame);
@@ -120,7 +158,7 @@ WsFlow::Outcome WsFlow::pass_payload(std::string& out) {
   const std::string_view text = filter_.feed(plain, scratch);
   if (filter_.has_hit()) return Outcome::hit;
   if (!gathers_) return append(text, out) ? Outcome::more : Outcome::unfit;
-  gathered_ += text;
+  gathered_.insert(gathered_.end(), text.begin(), text.end());
   if (parser_.left() > 0 && !gathered_.empty()) emit(false, out);
   return Outcome::more;
 }
@@ -134,7 +172,7 @@ WsFlow::Outcome WsFlow::end_frame(std::string& out) {
   if (!std::exchange(gathers_, false)) {
     return append(rest, out) && committed_ == 0 ? Outcome::more : Outcome::unfit;
   }
-  gathered_ += rest;
+  gathered_.insert(gathered_.end(), rest.begin(), rest.end());
   emit(frame.fin, out);
   return Outcome::more;
 }
@@ -171,7 +209,7 @@ bool WsFlow::append(std::string_view text, std::string& out) {
 }
 
 void WsFlow::emit(bool fin, std::string& out) {
-  std::string payload = std::exchange(gathered_, {});
+  WipedBytes payload = std::exchange(gathered_, {});
   WsHeader frame = parser_.header();
   frame.fin = fin;
   frame.opcode = std::exchange(opcode_, WsOpcode::continuation);
@@ -179,12 +217,13 @@ void WsFlow::emit(bool fin, std::string& out) {
   payload_bytes_ += payload.size();
   write_ws_header(out, frame);
   if (frame.key) apply_ws_key(payload.data(), payload.size(), *frame.key, 0);
-  out += payload;
+  out += as_view(payload);
 }
 
 void WsFlow::release(std::string& out) {
   std::string scratch;
-  gathered_ += filter_.finish(scratch);
+  const std::string_view rest = filter_.finish(scratch);
+  gathered_.insert(gathered_.end(), rest.begin(), rest.end());
   emit(false, out);
 }
 

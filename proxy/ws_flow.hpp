@@ -13,6 +13,7 @@
 
 #include "http/ws_frames.hpp"
 #include "secrets/mask.hpp"
+#include "secrets/body_swap.hpp"
 #include "secrets/swap.hpp"
 
 namespace warder {
@@ -22,7 +23,7 @@ namespace warder {
 class WsFilter {
  public:
   virtual ~WsFilter() = default;
-  virtual void begin_message() = 0;
+  virtual void begin_message(WsOpcode kind) = 0;
   virtual std::string_view feed(std::string_view plain, std::string& scratch) = 0;
   virtual std::string_view finish(std::string& scratch) = 0;
   virtual std::size_t held() const = 0;
@@ -33,30 +34,40 @@ class WsFilter {
   virtual bool has_hit() const { return false; }
 };
 
-// Client → origin: a placeholder in a message is a tripwire.
+// Client → origin: a placeholder in a message is swapped where the plan says, else a tripwire; in a control frame always.
 class WsTripwire final : public WsFilter {
  public:
   explicit WsTripwire(const SessionSecrets& secrets) : secrets_(secrets) {}  // borrowed
-  void begin_message() override { wire_.emplace(secrets_); }
+  WsTripwire(const SessionSecrets& secrets, BodyPlan plan)
+      : secrets_(secrets), plan_(std::move(plan)) {}
+  void begin_message(WsOpcode kind) override;
   std::string_view feed(std::string_view plain, std::string& scratch) override;
-  std::string_view finish(std::string& scratch) override { return wire_->finish(scratch); }
-  std::size_t held() const override { return wire_ ? wire_->held() : 0; }
-  bool keeps_size(const WsHeader& frame) const override { return frame.fin || !wire_->can_hold(); }
+  std::string_view finish(std::string& scratch) override;
+  std::size_t held() const override;
+  bool keeps_size(const WsHeader& frame) const override;
   void filter_control(std::string& text) override;
-  bool has_hit() const override { return sprung() != nullptr; }
-  const BodyTripwire* sprung() const;
+  bool has_hit() const override { return refusal().has_value(); }
+  std::optional<SwapRefusal> refusal() const;
+  // What was swapped since this was last asked.
+  std::vector<BodySwap::Count> take_counts() { return std::exchange(counts_, {}); }
 
  private:
+  std::string_view swapped();
+
   const SessionSecrets& secrets_;
-  std::optional<BodyTripwire> wire_;
+  BodyPlan plan_;
+  std::optional<BodyTripwire> wire_;  // of the present message, without a plan
+  std::optional<BodySwap> swap_;      // with one
+  WipedBytes out_;
   std::optional<BodyTripwire> control_wire_;
+  std::vector<BodySwap::Count> counts_;
 };
 
 // Origin → client: values become placeholders.
 class WsMask final : public WsFilter {
  public:
   WsMask(const MaskSet& set, Masker::Holding holding) : set_(set), holding_(holding) {}  // borrowed
-  void begin_message() override;
+  void begin_message(WsOpcode kind) override;
   std::string_view feed(std::string_view plain, std::string& scratch) override;
   std::string_view finish(std::string& scratch) override;
   std::size_t held() const override { return masker_ ? masker_->held() : 0; }
@@ -115,7 +126,7 @@ class WsFlow {
   WsFilter& filter_;
   WsOpcode opcode_ = WsOpcode::text;  // of the message; continuation once a fragment of it has left
   bool gathers_ = false;              // the present frame's size is not known before its end
-  std::string gathered_;              // what of it leaves
+  WipedBytes gathered_;               // what of it leaves
   std::string control_;
   std::uint64_t committed_ = 0;  // bytes that a header which has left promises
   std::uint64_t offset_ = 0;     // of the next one of them in its frame

@@ -46,7 +46,28 @@ constexpr std::array<std::string_view, 5> kReflectedFamilies{
 
 }  // namespace
 
-std::string Place::str() const { return kind == Kind::basic ? "basic" : "header:" + name; }
+std::string Place::str() const {
+  switch (kind) {
+    case Kind::header: return "header:" + name;
+    case Kind::basic: return "basic";
+    case Kind::query: return "query:" + name;
+    case Kind::path: return "path";
+    case Kind::body_json: return "body:json:" + name;
+    case Kind::body_form: return "body:form:" + name;
+    case Kind::body: return "body";
+    case Kind::ws: return "ws";
+  }
+  return "";
+}
+
+std::string_view to_string(Grant::Foreign foreign) {
+  switch (foreign) {
+    case Grant::Foreign::refuse: return "refuse";
+    case Grant::Foreign::strip: return "strip";
+    case Grant::Foreign::pass: return "pass";
+  }
+  return "";
+}
 
 std::vector<Place> default_places() {
   std::vector<Place> places;

@@ -6,16 +6,18 @@
 #include <string_view>
 #include <vector>
 
+#include "http/authority.hpp"
 #include "policy/host_pattern.hpp"
 
 namespace warder {
 
-// A place in a request where a swap is legal. Later: query, path, body, ws.
+// A place in a request where a swap is legal.
 struct Place {
-  enum class Kind : std::uint8_t { header, basic };
+  enum class Kind : std::uint8_t { header, basic, query, path, body_json, body_form, body, ws };
   Kind kind = Kind::header;
-  std::string name;         // header: lower-case field name
-  std::string str() const;  // "header:x-api-key", "basic"
+  // header: lower-case field name. query, body_form: the key as decoded. body_json: RFC 6901 pointer.
+  std::string name;
+  std::string str() const;  // "header:x-api-key", "basic", "query:key", "body:json:/a/b", "ws"
   bool operator==(const Place&) const = default;
 };
 
@@ -24,7 +26,21 @@ struct Grant {
   std::vector<HostPattern> hosts;
   std::vector<Place> at;  // never empty: default_places() when the config has none
   std::string where;      // file:line
+
+  // What becomes of a credential that the sandbox brings itself, in one of the grant's own places or
+  // in Authorization. The strictest first.
+  enum class Foreign : std::uint8_t { refuse, strip, pass };
+  Foreign foreign{Foreign::refuse};
+  bool plain_http{false};  // also in clear text
+  unsigned max{1};         // placeholders of the secret in one request, or in one message
+
+  static constexpr unsigned kMostMax = 16;
+  bool serves(Scheme scheme) const {
+    return scheme == Scheme::https || (scheme == Scheme::http && plain_http);
+  }
 };
+
+std::string_view to_string(Grant::Foreign foreign);
 
 // authorization (Basic included), x-api-key, api-key, x-goog-api-key, private-token.
 std::vector<Place> default_places();

@@ -8,11 +8,13 @@
 #include "base/encoding.hpp"
 #include "http/chars.hpp"
 #include "secrets/basic.hpp"
+#include "secrets/target_places.hpp"
 
 namespace warder {
 namespace {
 
 using Counts = std::map<std::uint32_t, std::size_t>;
+constexpr std::size_t kShownKey = 64;
 constexpr int kDecodeRounds = 4;  // "%2525…": servers behind servers decode again
 
 Counts count_in(std::string_view text, const Matcher& placeholders) {
@@ -43,17 +45,28 @@ class Looker {
     add(count_in(text, placeholders_), Sighting::Spot::elsewhere, place, Sighting::kNoField);
   }
 
+  // In a path segment or a query value it is where a grant can allow it, if it is spelt as it is or
+  // escaped once; what any further reading of the whole target shows is elsewhere.
   void look_at_target(std::string_view target) {
+    Counts most;
     std::string text(target);
     for (int round = 0; round <= kDecodeRounds; ++round) {
-      const Counts counts = count_in(text, placeholders_);
-      if (!counts.empty()) {
-        add(counts, Sighting::Spot::elsewhere, "target", Sighting::kNoField);
-        return;
-      }
+      for (const auto& [pattern, times] : count_in(text, placeholders_))
+        most[pattern] = std::max(most[pattern], times);
       std::string decoded = percent_decode(text);
-      if (decoded == text) return;
+      if (decoded == text) break;
       text = std::move(decoded);
+    }
+    if (most.empty()) return;
+    Counts placed;
+    for (const TargetHit& hit : target_hits(target, placeholders_)) {
+      ++placed[hit.pattern];
+      add_target_hit(hit);
+    }
+    for (const auto& [pattern, times] : most) {
+      if (times <= placed[pattern]) continue;
+      seen_.push_back({pattern, Sighting::Spot::elsewhere, "target", Sighting::kNoField,
+                       times - placed[pattern]});
     }
   }
 
@@ -76,6 +89,20 @@ class Looker {
   void add(const Counts& counts, Sighting::Spot spot, const std::string& place, std::size_t field) {
     for (const auto& [pattern, times] : counts)
       seen_.push_back({pattern, spot, place, field, times});
+  }
+
+  void add_target_hit(const TargetHit& hit) {
+    const bool query = hit.place.kind == Place::Kind::query;
+    const auto spot = query ? Sighting::Spot::query : Sighting::Spot::path;
+    for (Sighting& seen : seen_) {
+      if (seen.pattern != hit.pattern || seen.spot != spot || seen.key != hit.place.name) continue;
+      ++seen.times;
+      return;
+    }
+    // The key is the sandbox's own word, and this is printed.
+    const bool is_plain = hit.place.name.size() <= kShownKey && all_in(kTokenChar, hit.place.name);
+    const std::string shown = query && !is_plain ? "query" : hit.place.str();
+    seen_.push_back({hit.pattern, spot, shown, Sighting::kNoField, 1, hit.place.name});
   }
 
   void look_at_basic(std::string_view value, Sighting::Spot spot, const std::string& name,

@@ -13,13 +13,17 @@ namespace warder {
 
 struct Sighting {
   // basic: in the decoded Basic pair of Authorization. elsewhere: where no grant can allow it.
-  enum class Spot : std::uint8_t { header, basic, elsewhere };
+  enum class Spot : std::uint8_t { header, basic, query, path, elsewhere };
   std::uint32_t pattern;  // of the matcher
   Spot spot;
-  std::string place;  // "header:x-api-key", "basic", "target", "method", "field name"
+  // "header:x-api-key", "basic", "query:key", "path", "target", "method", "field name". Of a query
+  // key only what is harmless to print.
+  std::string place;
   std::size_t field;  // index in the fields; none outside of them
   std::size_t
       times;  // user and password of one Basic pair are one place: the larger count of the two
+
+  std::string key{};  // of the query pair, as decoded
 
   static constexpr std::size_t kNoField = SIZE_MAX;
 };

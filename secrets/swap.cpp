@@ -4,8 +4,11 @@
 #include <utility>
 
 #include "base/encoding.hpp"
+#include "policy/quote.hpp"
 #include "secrets/basic.hpp"
+#include "secrets/escapes.hpp"
 #include "secrets/sighting.hpp"
+#include "secrets/target_places.hpp"
 
 namespace warder {
 namespace {
@@ -19,15 +22,84 @@ bool names_place(const Grant& grant, const Place& place) {
 bool is_legal(const Sighting& seen, const std::string& secret,
               const std::vector<const Grant*>& grants) {
   if (seen.spot == Spot::elsewhere) return false;
+  const auto granted = [&](const Place& place) {
+    return std::any_of(grants.begin(), grants.end(), [&](const Grant* grant) {
+      return grant->secret == secret && names_place(*grant, place);
+    });
+  };
+  if (seen.spot == Spot::query) return granted({Place::Kind::query, seen.key});
+  if (seen.spot == Spot::path) return granted({Place::Kind::path, ""});
   const bool basic = seen.spot == Spot::basic;
   const std::string name = basic ? "authorization" : seen.place.substr(seen.place.find(':') + 1);
   if (is_reflection_prone(name)) return false;
-  return std::any_of(grants.begin(), grants.end(), [&](const Grant* grant) {
-    if (grant->secret != secret) return false;
-    return names_place(*grant, {Place::Kind::header, name}) ||
-           (basic && names_place(*grant, {Place::Kind::basic, ""}));
-  });
+  return granted({Place::Kind::header, name}) || (basic && granted({Place::Kind::basic, ""}));
 }
+
+std::string with_dashes(std::string_view name) {
+  std::string dashed = lower_case(name);
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  return dashed;
+}
+
+// What the grants say of a credential of the sandbox's own in `place`: the strictest of those that
+// name it, else of `otherwise`; nullopt: nothing.
+std::optional<Grant::Foreign> rule_for(const std::vector<const Grant*>& grants, Place place,
+                                       const std::vector<const Grant*>& otherwise) {
+  std::optional<Grant::Foreign> strictest;
+  const auto take = [&](const Grant* grant) {
+    strictest = std::min(strictest.value_or(grant->foreign), grant->foreign);
+  };
+  // Some servers take '_' for '-' in field names.
+  const bool is_field = place.kind == Place::Kind::header;
+  if (is_field) place.name = with_dashes(place.name);
+  for (const Grant* grant : grants) {
+    for (Place own : grant->at) {
+      if (is_field) own.name = with_dashes(own.name);
+      if (own == place) take(grant);
+    }
+  }
+  if (!strictest) std::for_each(otherwise.begin(), otherwise.end(), take);
+  return strictest;
+}
+
+// Authorization authenticates wherever a grant says that a host knows credentials.
+std::optional<Grant::Foreign> rule_for_field(const std::vector<const Grant*>& grants,
+                                             const std::string& name) {
+  const bool always = with_dashes(name) == "authorization";
+  return rule_for(grants, {Place::Kind::header, name},
+                  always ? grants : std::vector<const Grant*>{});
+}
+
+// Would servers that decode before they split, also more than once, be led elsewhere?
+bool has_dot_segment(std::string_view path) {
+  for (;;) {
+    const std::size_t slash = path.find_first_of("/\\");
+    const std::string_view segment = path.substr(0, slash);
+    const std::string_view name = segment.substr(0, segment.find(';'));
+    if (name == "." || name == "..") return true;
+    if (slash == std::string_view::npos) return false;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+bool leads_elsewhere(std::string_view path) {
+  constexpr int kDecodings = 4;
+  Unescaped text = unescape(path, Escapes::none);
+  for (int times = 0; times < kDecodings; ++times) {
+    if (has_dot_segment(as_view(text.plain))) return true;
+    text = unescape(as_view(text.plain), Escapes::percent);
+  }
+  return has_dot_segment(as_view(text.plain));
+}
+
+// A signature covers what it was made with: putting the value in afterwards cannot mend it.
+bool is_signature(std::string_view authorization) {
+  return same_name(authorization.substr(0, 5), "AWS4-") ||
+         same_name(authorization.substr(0, 4), "AWS ");
+}
+
+WipedBytes swapped_target(std::string_view target, const SwapPlan& plan,
+                          const SessionSecrets& secrets);
 
 // The plan in the making: one request, one destination.
 class Planner {
@@ -37,6 +109,7 @@ class Planner {
         authority_(authority),
         secrets_(secrets),
         grants_(secrets.grants_for(authority.host)),
+        usable_(usable(grants_, authority.scheme)),
         seen_(sightings_in(head, secrets.placeholders())) {}
 
   std::optional<SwapRefusal> refusal() const {
@@ -44,22 +117,35 @@ class Planner {
     if (auto refused = wrong_host()) return refused;
     if (auto refused = wrong_request()) return refused;
     if (auto refused = wrong_place()) return refused;
+    if (auto refused = signs()) return refused;
     if (auto refused = too_many()) return refused;
     if (auto refused = foreign_placeholder()) return refused;
-    if (auto refused = foreign_credential()) return refused;
-    return unavailable();
+    std::vector<ForeignCredential> let_be;
+    if (auto refused = foreign_credential(let_be)) return refused;
+    if (auto refused = unavailable()) return refused;
+    return odd_path();
   }
 
   SwapPlan plan() const {
     SwapPlan plan;
     for (const Sighting& seen : seen_) {
       const Credential& credential = credential_of(seen);
-      plan.uses.push_back({credential.name, credential.version, seen.place});
+      // What is shown of a key may be less than the grant names.
+      const bool query = seen.spot == Spot::query;
+      std::string place = query ? Place{Place::Kind::query, seen.key}.str() : seen.place;
+      plan.uses.push_back({credential.name, credential.version, std::move(place),
+                           static_cast<unsigned>(seen.times)});
     }
+    (void)foreign_credential(plan.foreign);
     return plan;
   }
 
  private:
+  static std::vector<const Grant*> usable(std::vector<const Grant*> grants, Scheme scheme) {
+    std::erase_if(grants, [&](const Grant* grant) { return !grant->serves(scheme); });
+    return grants;
+  }
+
   const Credential& credential_of(const Sighting& seen) const {
     return secrets_.credentials()[seen.pattern];
   }
@@ -90,8 +176,11 @@ class Planner {
 
   std::optional<SwapRefusal> wrong_request() const {
     if (seen_.empty()) return std::nullopt;
-    if (authority_.scheme != Scheme::https) {
-      return refuse(Reason::placeholder_wrong_place, seen_.front(),
+    for (const Sighting& seen : seen_) {
+      const std::string& name = credential_of(seen).name;
+      const auto serves = [&](const Grant* grant) { return grant->secret == name; };
+      if (std::any_of(usable_.begin(), usable_.end(), serves)) continue;
+      return refuse(Reason::placeholder_wrong_place, seen,
                     "secrets are used in https only: send the request to https://" +
                         authority_.host.uri_host());
     }
@@ -106,7 +195,7 @@ class Planner {
   std::optional<SwapRefusal> wrong_place() const {
     for (const Sighting& seen : seen_) {
       const std::string& name = credential_of(seen).name;
-      if (is_legal(seen, name, grants_)) continue;
+      if (is_legal(seen, name, usable_)) continue;
       return refuse(Reason::placeholder_wrong_place, seen, suggestion_for(seen, name));
     }
     return std::nullopt;
@@ -114,6 +203,9 @@ class Planner {
 
   static std::string suggestion_for(const Sighting& seen, const std::string& name) {
     if (seen.spot == Spot::elsewhere) return "send it in a header field that its grant names";
+    if (seen.spot == Spot::query || seen.spot == Spot::path)
+      return "if it belongs there: add at: [" + in_quotes(seen.place) +
+             "] to the grant of secret " + name + "; a header field is safer";
     const std::string field = seen.place.substr(seen.place.find(':') + 1);
     if (is_reflection_prone(field)) {
       return "servers reflect the field " + field + ": send it in a field such as authorization";
@@ -121,15 +213,37 @@ class Planner {
     return "if it belongs there: add at: [" + seen.place + "] to the grant of secret " + name;
   }
 
+  std::optional<SwapRefusal> signs() const {
+    for (const Sighting& seen : seen_) {
+      const bool in_field = seen.field != Sighting::kNoField &&
+                            seen.place == "header:authorization" &&
+                            is_signature(head_.fields.begin()[static_cast<std::ptrdiff_t>(seen.field)].value);
+      const bool in_query = seen.spot == Spot::query && same_name(seen.key, "x-amz-credential");
+      if (!in_field && !in_query) continue;
+      return refuse(Reason::placeholder_wrong_place, seen,
+                    "the request is signed with the placeholder, which no swap can put right");
+    }
+    return std::nullopt;
+  }
+
+  unsigned most_of(const std::string& secret) const {
+    unsigned most = 1;
+    for (const Grant* grant : usable_)
+      if (grant->secret == secret) most = std::max(most, grant->max);
+    return most;
+  }
+
   std::optional<SwapRefusal> too_many() const {
     for (const Sighting& seen : seen_) {
       std::size_t times = 0;
       for (const Sighting& other : seen_) times += other.pattern == seen.pattern ? other.times : 0;
-      if (times < 2) continue;
-      return refuse(
-          Reason::placeholder_wrong_place, seen,
-          "a request may hold the placeholder of a secret in one place, once; this one holds it " +
-              std::to_string(times) + " times");
+      const unsigned most = most_of(credential_of(seen).name);
+      if (times <= most) continue;
+      const std::string where =
+          most == 1 ? "in one place, once" : std::to_string(most) + " times (its grant's max)";
+      return refuse(Reason::placeholder_wrong_place, seen,
+                    "a request may hold the placeholder of a secret " + where +
+                        "; this one holds it " + std::to_string(times) + " times");
     }
     return std::nullopt;
   }
@@ -144,34 +258,61 @@ class Planner {
                        "use the placeholder that this sandbox's own environment holds"};
   }
 
-  // Every field that could authenticate at this host has to hold a placeholder (all of them are
-  // legal by now).
-  std::optional<SwapRefusal> foreign_credential() const {
+  // Every field that could authenticate at this host, and every query pair, has to hold a
+  // placeholder (all of them are legal by now), or to be let be.
+  std::optional<SwapRefusal> foreign_credential(std::vector<ForeignCredential>& let_be) const {
     if (grants_.empty()) return std::nullopt;
     std::size_t index = 0;
     for (const HeaderField& field : head_.fields) {
       const std::size_t at = index++;
-      if (!may_authenticate(field.name)) continue;
+      const auto rule = rule_for_field(grants_, field.name);
+      if (!rule) continue;
       const auto is_here = [&](const Sighting& seen) { return seen.field == at; };
       if (std::any_of(seen_.begin(), seen_.end(), is_here)) continue;
-      return SwapRefusal{Reason::foreign_credential, "", "header:" + lower_case(field.name),
-                         "leave the field out or send the placeholder from the environment in it"};
+      const std::string place = "header:" + lower_case(field.name);
+      if (*rule == Grant::Foreign::refuse) {
+        return SwapRefusal{
+            Reason::foreign_credential, "", place,
+            "leave the field out or send the placeholder from the environment in it"};
+      }
+      let_be.push_back({place, *rule, at});
     }
-    return std::nullopt;
+    return foreign_pair(let_be);
   }
 
-  // Some servers take '_' for '-' in field names.
-  bool may_authenticate(std::string_view field_name) const {
-    std::string name = lower_case(field_name);
-    std::replace(name.begin(), name.end(), '_', '-');
-    if (name == "authorization") return true;
-    return std::any_of(grants_.begin(), grants_.end(), [&](const Grant* grant) {
-      return std::any_of(grant->at.begin(), grant->at.end(), [&](const Place& place) {
-        std::string place_name = place.name;
-        std::replace(place_name.begin(), place_name.end(), '_', '-');
-        return place.kind == Place::Kind::header && place_name == name;
+  std::optional<SwapRefusal> foreign_pair(std::vector<ForeignCredential>& let_be) const {
+    const auto names_key = [](const Grant* grant) {
+      return std::any_of(grant->at.begin(), grant->at.end(), [](const Place& place) {
+        return place.kind == Place::Kind::query;
       });
-    });
+    };
+    if (std::none_of(grants_.begin(), grants_.end(), names_key)) return std::nullopt;
+    const auto hits = target_hits(head_.target, secrets_.placeholders());
+    // Some servers take ';' for '&'. What only they read as a pair cannot be taken off.
+    for (const auto by : {Separators::ampersand, Separators::also_semicolon}) {
+      std::size_t index = 0;
+      for (const QueryPair& pair : query_pairs(head_.target, by)) {
+        const std::size_t at = index++;
+        const Place place{Place::Kind::query, pair.key};
+        const auto rule = rule_for(grants_, place, {});
+        if (!rule || pair.value == pair.end) continue;
+        const auto is_here = [&](const TargetHit& hit) {
+          return hit.begin >= pair.value && hit.end <= pair.end;
+        };
+        if (std::any_of(hits.begin(), hits.end(), is_here)) continue;
+        const auto known = [&](const ForeignCredential& each) { return each.place == place.str(); };
+        if (by == Separators::also_semicolon && std::any_of(let_be.begin(), let_be.end(), known))
+          continue;
+        const bool cannot = by == Separators::also_semicolon && *rule == Grant::Foreign::strip;
+        if (*rule == Grant::Foreign::refuse || cannot) {
+          return SwapRefusal{
+              Reason::foreign_credential, "", place.str(),
+              "leave it out or send the placeholder from the environment as its value"};
+        }
+        let_be.push_back({place.str(), *rule, at, true});
+      }
+    }
+    return std::nullopt;
   }
 
   std::optional<SwapRefusal> unavailable() const {
@@ -183,10 +324,24 @@ class Planner {
     return std::nullopt;
   }
 
+  // The path was judged with the placeholder in it; the value must not lead it elsewhere.
+  std::optional<SwapRefusal> odd_path() const {
+    for (const Sighting& seen : seen_) {
+      if (seen.spot != Spot::path) continue;
+      const WipedBytes target = swapped_target(head_.target, plan(), secrets_);
+      const std::string_view path = as_view(target);
+      if (!leads_elsewhere(path.substr(0, path.find('?')))) return std::nullopt;
+      return refuse(Reason::placeholder_wrong_place, seen,
+                    "its value would make a dot segment of the path: send it in a header field");
+    }
+    return std::nullopt;
+  }
+
   const RequestHead& head_;
   const Authority& authority_;
   const SessionSecrets& secrets_;
   const std::vector<const Grant*> grants_;
+  const std::vector<const Grant*> usable_;  // of them, in this scheme
   const std::vector<Sighting> seen_;
 };
 
@@ -226,6 +381,38 @@ WipedBytes swap_text(std::string_view text, const PlaceUses& uses) {
   return out;
 }
 
+WipedBytes swapped_target(std::string_view target, const SwapPlan& plan,
+                          const SessionSecrets& secrets) {
+  WipedBytes out;
+  std::size_t copied = 0;
+  for (const TargetHit& hit : target_hits(target, secrets.placeholders())) {
+    const std::string place = hit.place.str();
+    const SecretValue* value = PlaceUses{plan, secrets, place}.value_for(hit.pattern);
+    if (value == nullptr) continue;
+    const std::string_view before = target.substr(copied, hit.begin - copied);
+    out.insert(out.end(), before.begin(), before.end());
+    value->reveal([&](std::string_view plain) { append_escaped(out, plain, Escapes::percent); });
+    copied = hit.end;
+  }
+  const std::string_view rest = target.substr(copied);
+  out.insert(out.end(), rest.begin(), rest.end());
+  return out;
+}
+
+bool is_in_target(const SecretUse& use) {
+  return use.place == "path" || use.place.starts_with("query:");
+}
+
+void swap_target(std::string& target, const SwapPlan& plan, const SessionSecrets& secrets) {
+  if (std::none_of(plan.uses.begin(), plan.uses.end(), is_in_target)) return;
+  const WipedBytes swapped = swapped_target(target, plan, secrets);
+  constexpr std::size_t kBeyondItself = 64;  // a short string would leave copies where it moves from
+  std::string made;
+  made.reserve(std::max(swapped.size(), kBeyondItself));
+  made.assign(as_view(swapped));
+  target.swap(made);
+}
+
 bool plans(const SwapPlan& plan, std::string_view place) {
   return std::any_of(plan.uses.begin(), plan.uses.end(),
                      [&](const SecretUse& use) { return use.place == place; });
@@ -257,6 +444,7 @@ std::variant<SwapPlan, SwapRefusal> plan_swap(const RequestHead& head, const Aut
 
 void carry_out_swap(RequestHead& head, const SwapPlan& plan, const SessionSecrets& secrets) {
   if (plan.uses.empty()) return;
+  swap_target(head.target, plan, secrets);
   for (HeaderField& field : head.fields) {
     const std::string name = lower_case(field.name);
     const std::string place = "header:" + name;
@@ -270,6 +458,7 @@ void carry_out_swap(RequestHead& head, const SwapPlan& plan, const SessionSecret
 }
 
 void wipe_swapped(RequestHead& head, const SwapPlan& plan) {
+  if (std::any_of(plan.uses.begin(), plan.uses.end(), is_in_target)) wipe(head.target);
   for (HeaderField& field : head.fields) {
     const std::string name = lower_case(field.name);
     const bool basic = name == "authorization" && plans(plan, "basic");
@@ -277,19 +466,62 @@ void wipe_swapped(RequestHead& head, const SwapPlan& plan) {
   }
 }
 
+void strip_foreign(HeaderList& fields, const SwapPlan& plan) {
+  std::size_t index = 0;
+  std::erase_if(fields.fields(), [&](const HeaderField&) {
+    const std::size_t at = index++;
+    return std::any_of(plan.foreign.begin(), plan.foreign.end(), [&](const auto& each) {
+      return !each.is_in_query && each.index == at && each.what == Grant::Foreign::strip;
+    });
+  });
+}
+
+std::string strip_foreign(std::string target, const SwapPlan& plan) {
+  std::vector<std::size_t> pairs;
+  for (const ForeignCredential& each : plan.foreign) {
+    if (each.is_in_query && each.what == Grant::Foreign::strip) pairs.push_back(each.index);
+  }
+  return pairs.empty() ? target : without_pairs(target, pairs);
+}
+
+std::vector<std::string> secret_fields(const SwapPlan& plan) {
+  std::vector<std::string> fields;
+  for (const SecretUse& use : plan.uses) {
+    if (is_in_target(use))
+      fields.emplace_back(":path");
+    else
+      fields.push_back(use.place == "basic" ? "authorization" : use.place.substr(7));
+  }
+  return fields;
+}
+
 std::variant<SwapPlan, SwapRefusal> check_trailers(const HeaderList& trailers,
+                                                   const Authority& authority,
                                                    const SessionSecrets& secrets) {
-  const std::string suggestion = "send credentials in the request's head";
+  constexpr const char* kSuggestion = "send credentials in the request's head";
   if (const auto seen = sightings_in(trailers, secrets.placeholders()); !seen.empty()) {
     return SwapRefusal{Reason::placeholder_wrong_place,
-                       secrets.credentials()[seen.front().pattern].name, "trailer", suggestion};
+                       secrets.credentials()[seen.front().pattern].name, "trailer", kSuggestion};
   }
   const auto foreign = secrets.foreign().placeholders;  // none of our own is in them: see above
-  if (!foreign) return SwapPlan{};
-  if (const auto seen = sightings_in(trailers, *foreign); !seen.empty()) {
-    return SwapRefusal{Reason::placeholder_foreign, "", "trailer", suggestion};
+  if (foreign && !sightings_in(trailers, *foreign).empty()) {
+    return SwapRefusal{Reason::placeholder_foreign, "", "trailer", kSuggestion};
   }
-  return SwapPlan{};
+  SwapPlan plan;
+  if (trailers.empty()) return plan;
+  const auto grants = secrets.grants_for(authority.host);
+  std::size_t index = 0;
+  for (const HeaderField& field : trailers) {
+    const std::size_t at = index++;
+    const auto rule = rule_for_field(grants, field.name);
+    if (!rule) continue;
+    const std::string place = "trailer:" + lower_case(field.name);
+    if (*rule == Grant::Foreign::refuse) {
+      return SwapRefusal{Reason::foreign_credential, "", place, "leave the field out"};
+    }
+    plan.foreign.push_back({place, *rule, at});
+  }
+  return plan;
 }
 
 }  // namespace warder

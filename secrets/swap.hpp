@@ -20,34 +20,54 @@ namespace warder {
 struct SecretUse {
   std::string secret;
   unsigned version = 1;
-  std::string place;  // "header:authorization", "basic"
+  std::string place;  // "header:authorization", "basic", "query:key", "path"
+  unsigned times{1};
   bool operator==(const SecretUse&) const = default;
 };
 
+// A credential of the sandbox's own that a grant lets be.
+struct ForeignCredential {
+  std::string place;         // "header:x-api-key", "query:key"
+  Grant::Foreign what;       // strip or pass
+  std::size_t index;         // of the field, or of the query pair
+  bool is_in_query = false;
+};
+
 struct SwapPlan {
-  std::vector<SecretUse> uses;  // empty: the request holds no placeholder
+  std::vector<SecretUse> uses;  // empty: the request's head holds no placeholder
+  std::vector<ForeignCredential> foreign{};
 };
 struct SwapRefusal {
   Reason reason = Reason::internal;
   std::string secret;  // which, when a placeholder of this session was seen
-  std::string place;   // where it was seen: "header:cookie", "target", "basic"
+  std::string place;   // where it was seen: "header:cookie", "target", "basic", "query:key"
   std::string suggestion;
 };
 
 // Looks, changes nothing: which placeholders are where, and are they legal at `authority`? Looks at
 // method, target (also percent-decoded), field names and values (raw, and in Basic pairs decoded).
 // Refuses in this order: a placeholder whose secret has no grant for the host; one in a wrong place
-// (anywhere but in https; TRACE, OPTIONS; a place that the grant does not name; a second place for
-// the same secret); another session's placeholder; a foreign credential on a host with a grant
-// (Authorization and the places of all its grants); a secret without a value.
+// (anywhere but in https, unless the grant says plain_http; TRACE, OPTIONS; a place that the grant
+// does not name; beside a signature that was made with it; more of the same secret than the grant's
+// max); another session's placeholder; a foreign credential on a host with a grant (Authorization
+// and the places of all its grants), unless they all let it be; a secret without a value; one whose
+// value would lead the path elsewhere.
 std::variant<SwapPlan, SwapRefusal> plan_swap(const RequestHead& head, const Authority& authority,
                                               const SessionSecrets& secrets);
 
 // Does what plan_swap found in the same head with the same secrets. Call it only after the audit
 // intent is durable; the head then holds values: write it at once, then wipe_swapped(), which
 // empties the fields that hold values.
+// The target may have become origin form meanwhile.
 void carry_out_swap(RequestHead& head, const SwapPlan& plan, const SessionSecrets& secrets);
 void wipe_swapped(RequestHead& head, const SwapPlan& plan);
+
+// Takes off what `plan`, made for these very fields (and this target), found foreign and says to
+// strip.
+void strip_foreign(HeaderList& fields, const SwapPlan& plan);
+std::string strip_foreign(std::string target, const SwapPlan& plan);
+// What a leg must keep out of indices and wipe: "x-api-key", "authorization", ":path".
+std::vector<std::string> secret_fields(const SwapPlan& plan);
 
 // A request body on its way out: a complete raw placeholder in it, this session's or another's, is
 // a tripwire. Holds back what may become one, so that a completed placeholder never leaves.
@@ -80,9 +100,10 @@ class BodyTripwire {
   Reason reason_ = Reason::none;
 };
 
-// The same look at trailers, which can carry no secret: any placeholder is wrong_place. The plan is
-// empty.
+// The same look at trailers, which can carry no secret: any placeholder is wrong_place, and a field
+// in which a credential could stand is a foreign one. The plan has no uses.
 std::variant<SwapPlan, SwapRefusal> check_trailers(const HeaderList& trailers,
+                                                   const Authority& authority,
                                                    const SessionSecrets& secrets);
 
 }  // namespace warder

@@ -52,12 +52,14 @@ TEST_CASE("golden: the line of every record type") {
             kEnd);
   Receipt answered = receipt(3, 9);
   answered.masked = {{"github", "body", "base64", 2}};
+  answered.swapped = {{"github", "body:json:/key", 1}};
   CHECK(line_of(body_of(Record(answered))) ==
         kBegin +
             R"("type":"receipt","session":"s1","exchange":3,"intent_seq":9,)"
             R"("upstream":"127.0.0.1:8443","tls":"TLSv1.3 TLS_AES_256_GCM_SHA384",)"
             R"("leaf_sha256":"","status":200,"bytes_up":0,"bytes_down":42,)"
             R"("masked":[{"name":"github","place":"body","encoding":"base64","count":2}],)"
+            R"("swapped":[{"name":"github","place":"body:json:/key","count":1}],)"
             R"("reason":"none","side":"","connect_us":0,"first_byte_us":0,"total_us":1500)" +
             kEnd);
 }
@@ -120,6 +122,7 @@ TEST_CASE("BR-133 no record outgrows what is set aside for it") {
                    kMost,
                    kMost,
                    std::vector<SecretMasked>(500, {huge, huge, huge, kMost}),
+                   std::vector<SecretSwapped>(500, {huge, huge, kMost}),
                    Reason::upstream_resolve_failed,
                    huge,
                    std::chrono::microseconds::min(),

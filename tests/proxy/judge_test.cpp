@@ -234,4 +234,7 @@ TEST_CASE("the recorded path shows no placeholder and no query value") {
   CHECK(shown("/u/ghp_PLACEHOLDERx/ghp_PLACEHOLDERx") == "/u/[secret:gh]/[secret:gh]");
   CHECK(shown("/a?ghp_PLACEHOLDERx=1") == "/a?[secret:gh]=…");
   CHECK(shown("/ghp_PLACEHOLDER") == "/ghp_PLACEHOLDER");
+  CHECK(shown("/bot%67hp_PLACEHOLDERx/m?key=ghp_PLACEHOLDE%52x&x=y") ==
+        "/bot[secret:gh]/m?key=[secret:gh]&x=…");
+  CHECK(shown("/a?k=vghp_PLACEHOLDERxw&x") == "/a?k=…[secret:gh]&x");
 }

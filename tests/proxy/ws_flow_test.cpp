@@ -168,6 +168,88 @@ TEST_CASE("what may become a placeholder moves into the next fragment") {
       wire, [&](const auto& pieces) { REQUIRE(pass_up(session, pieces).out == expected); });
 }
 
+namespace {
+
+struct WsPlace {
+  explicit WsPlace(std::string secret = "ghp_REALabcdefghijklmnopqrstuvwxyz012345", unsigned max = 1)
+      : value(std::move(secret)),
+        ph(make_placeholder(value, random)),
+        secrets({test::credential("github", value, ph)}, {granted(max)}),
+        plan(plan_messages(test::at("api.test"), secrets)) {}
+  static Grant granted(unsigned max) {
+    Grant grant = test::grant("github", "api.test", {{Place::Kind::ws, ""}});
+    grant.max = max;
+    return grant;
+  }
+  test::SeededRandom random{56};
+  std::string value;
+  std::string ph;
+  SessionSecrets secrets;
+  BodyPlan plan;
+};
+
+struct Swapped {
+  Outcome outcome = Outcome::more;
+  std::string out;
+  std::uint64_t count = 0;
+  Reason reason = Reason::none;
+};
+Swapped swap_up(const WsPlace& session, const std::vector<std::string_view>& pieces) {
+  WsTripwire wire(session.secrets, session.plan);
+  WsFlow flow(Sender::client, wire);
+  const Passed passed = pass(flow, pieces);
+  Swapped swapped{passed.outcome, passed.out};
+  for (const auto& each : wire.take_counts()) {
+    CHECK(each.place == "ws");
+    swapped.count += each.count;
+  }
+  if (const auto refused = wire.refusal()) swapped.reason = refused->reason;
+  return swapped;
+}
+
+}  // namespace
+
+TEST_CASE("BR-057: a placeholder in a message is swapped where ws is granted, at every split") {
+  for (const std::string value : {"ghp_REALabcdefghijklmnopqrstuvwxyz012345", "hunter2-of-me"}) {
+    const WsPlace session(value);
+    const auto text = [&](const std::string& token) { return "{\"token\":\"" + token + "\"}"; };
+    const std::string message = text(session.ph);
+    const std::size_t inside = message.find(session.ph) + 7;
+    const std::string whole = up(true, WsOpcode::text, message) + up(true, WsOpcode::binary, message);
+    const std::string fragments =
+        up(false, WsOpcode::text, message.substr(0, inside)) + up(true, WsOpcode::ping, "now?") +
+        up(true, WsOpcode::continuation, message.substr(inside));
+    test::at_every_split(whole, [&](const auto& pieces) {
+      const Swapped swapped = swap_up(session, pieces);
+      REQUIRE(messages(swapped.out, Sender::client) == text(value) + "|" + text(value) + "|");
+      REQUIRE(swapped.count == 2);
+    });
+    test::at_every_split(fragments, [&](const auto& pieces) {
+      const Swapped swapped = swap_up(session, pieces);
+      REQUIRE(swapped.outcome == Outcome::more);
+      const std::string got = messages(swapped.out, Sender::client);
+      REQUIRE(got.find("(9)now?") != std::string::npos);
+      std::string without = got;
+      without.erase(without.find("(9)now?"), 7);
+      REQUIRE(without == text(value) + "|");
+    });
+  }
+}
+
+TEST_CASE("ws: once in a message, never in a control frame, not what would break JSON in a text") {
+  const WsPlace session;
+  CHECK(swap_up(session, {up(true, WsOpcode::text, session.ph + session.ph)}).reason ==
+        Reason::placeholder_wrong_place);
+  CHECK(swap_up(session, {up(true, WsOpcode::ping, session.ph)}).reason ==
+        Reason::placeholder_wrong_place);
+  const WsPlace twice("hunter2-of-me", 2);
+  CHECK(swap_up(twice, {up(true, WsOpcode::text, twice.ph + twice.ph)}).count == 2);
+  const WsPlace odd("REAL\"quoted\\value");
+  CHECK(swap_up(odd, {up(true, WsOpcode::text, odd.ph)}).reason == Reason::body_unswappable);
+  CHECK(messages(swap_up(odd, {up(true, WsOpcode::binary, odd.ph)}).out, Sender::client) ==
+        odd.value + "|");
+}
+
 TEST_CASE("a value in a message is masked, in one frame and over fragments, at every split") {
   for (const Masker::Holding holding : {Masker::Holding::beginnings, Masker::Holding::words}) {
     const OneSecret session;

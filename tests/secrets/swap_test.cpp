@@ -58,6 +58,11 @@ RequestHead sent(RequestHead head, const SessionSecrets& secrets) {
   return after;
 }
 
+std::string lower(std::string text) {
+  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return text;
+}
+
 std::string basic(std::string_view pair) { return base64_encode(pair); }
 
 }  // namespace
@@ -229,12 +234,17 @@ TEST_CASE("a placeholder anywhere but in its places is a tripwire") {
     percent += "%" + hex_encode(as_bytes({&c, 1}));
     twice += "%25" + hex_encode(as_bytes({&c, 1}));
   }
-  for (const std::string& target :
-       {"/?key=" + session.ph, "/" + session.ph + "/x", "/?k=" + percent,
-        "/?k=%67" + session.ph.substr(1), "/?k=" + twice, "https://api.test/?" + session.ph,
-        "/?k=%" + percent + "%"}) {
+  for (const auto& [target, place] : std::vector<std::pair<std::string, const char*>>{
+           {"/?key=" + session.ph, "query:key"},
+           {"/" + session.ph + "/x", "path"},
+           {"/?k=" + percent, "query:k"},
+           {"/?k=%67" + session.ph.substr(1), "query:k"},
+           {"/?a%1bb=" + session.ph, "query"},
+           {"/?k=" + twice, "target"},
+           {"https://api.test/?" + session.ph, "target"},
+           {"/?k=%" + percent + "%", "query:k"}}) {
     CAPTURE(target);
-    CHECK(decide(request({}, "GET", target), session.secrets) == wrong("target"));
+    CHECK(decide(request({}, "GET", target), session.secrets) == wrong(place));
   }
 }
 
@@ -421,7 +431,7 @@ TEST_CASE("trailers carry no placeholder of anybody") {
   const auto trailers = [&](const std::string& name, const std::string& value) {
     HeaderList list;
     list.add(name, value);
-    return decision(check_trailers(list, session.secrets));
+    return decision(check_trailers(list, at("api.test"), session.secrets));
   };
   CHECK(trailers("X-Sum", "abc").empty());
   CHECK(trailers("Authorization", "Bearer " + session.ph) ==
@@ -432,4 +442,10 @@ TEST_CASE("trailers carry no placeholder of anybody") {
   session.secrets.set_foreign(
       std::make_shared<const Matcher>(std::vector<std::string>{"another-sessions"}));
   CHECK(trailers("X-Sum", "another-sessions") == "placeholder_foreign trailer");
+  // A field in which a credential could stand is the sandbox's own, whatever is in it.
+  for (const char* name : {"X-Api-Key", "x_api_key", "Private-Token", "Authorization"})
+    CHECK(trailers(name, "mine") == "foreign_credential trailer:" + lower(name));
+  HeaderList list;
+  list.add("X-Api-Key", "mine");
+  CHECK(decision(check_trailers(list, at("other.test"), session.secrets)).empty());
 }
