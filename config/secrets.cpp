@@ -119,7 +119,7 @@ SecretConfig read_secret(const Reader& reader, const YamlEntry& entry) {
   if (secret.placeholder_env.empty()) {
     reader.fail(entry.place,
                 "secret '" + secret.name +
-                    "' comes from a file and has no placeholder: add placeholder: {env: NAME}");
+                    "' comes from no variable and has no placeholder: add placeholder: {env: NAME}");
   }
   if (is_reserved_env(secret.placeholder_env)) {
     reader.fail(entry.place,
