@@ -66,7 +66,9 @@ TEST_CASE("what is good for a time is read again before it ends") {
   CHECK(value_of(life) == "value-one");
 }
 
-TEST_CASE("a failing source keeps its value until that is too old, then it is unavailable, then it is back") {
+TEST_CASE(
+    "a failing source keeps its value until that is too old, then it is unavailable, then it is "
+    "back") {
   SecretLife life(says("value-one", 100s), kStart);
   const auto failed = life.take(Reading::failed("no answer"), kStart + 75s);
   CHECK(failed.event == SecretEvent::none);

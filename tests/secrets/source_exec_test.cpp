@@ -39,7 +39,8 @@ std::string text_of(const std::filesystem::path& file) {
 
 }  // namespace
 
-TEST_CASE("a helper's output is the value, its arguments are not expanded, its environment is small") {
+TEST_CASE(
+    "a helper's output is the value, its arguments are not expanded, its environment is small") {
   const Folder folder;
   CHECK(says(parts(folder.script("plain", "echo s3cret-value"))) == "s3cret-value");
   CHECK(says(parts("/usr/bin/printf", {"%s", "$HOME;`id`"})) == "$HOME;`id`");
@@ -64,8 +65,9 @@ TEST_CASE("a helper has no descriptor but three and no signal blocked") {
   ::pthread_sigmask(SIG_BLOCK, &some, nullptr);
   const auto seen = folder.path / "seen";
   CHECK(says(parts(folder.script("fds", "ls /proc/$$/fd | tr '\\n' ' ' > " + seen.string() +
-                                            "; grep SigBlk /proc/$$/status >> " + seen.string() +
                                             "; echo s3cret-value"))) == "s3cret-value");
+  CHECK(says(parts("/usr/bin/awk", {"/^SigBlk/ { print $2 }", "/proc/self/status"})) ==
+        "0000000000000000");
   ::pthread_sigmask(SIG_UNBLOCK, &some, nullptr);
   ::close(open_one[0]);
   ::close(open_one[1]);
@@ -73,7 +75,6 @@ TEST_CASE("a helper has no descriptor but three and no signal blocked") {
   const std::string text = text_of(seen);
   CHECK(text.starts_with("0 1 "));
   CHECK(text.find(" " + std::to_string(open_one[1]) + " ") == std::string::npos);
-  CHECK(text.find("SigBlk:\t0000000000000000") != std::string::npos);
 }
 
 TEST_CASE("a helper that fails is told by name and code, never by what it printed") {
@@ -86,7 +87,8 @@ TEST_CASE("a helper that fails is told by name and code, never by what it printe
         "failing: the value of the helper empty is empty");
   CHECK(says(parts(folder.script("lines", "echo s3cret-value; echo more-of-it"))).find("s3cret") ==
         std::string::npos);
-  CHECK(says(parts(folder.path / "none")).starts_with("failing: the helper none cannot be started"));
+  CHECK(
+      says(parts(folder.path / "none")).starts_with("failing: the helper none cannot be started"));
 }
 
 TEST_CASE("16 KiB is a value, more is not, and an endless helper is stopped early") {
@@ -94,8 +96,8 @@ TEST_CASE("16 KiB is a value, more is not, and an endless helper is stopped earl
   const std::string most = std::to_string(kMaxSecretBytes);
   CHECK(says(parts(folder.script("most", "head -c " + most + " /dev/zero | tr '\\0' x; echo"))) ==
         std::string(kMaxSecretBytes, 'x'));
-  CHECK(fails(exec_source(parts(folder.script("more", "head -c " + most +
-                                                          " /dev/zero | tr '\\0' x; echo y")))
+  CHECK(fails(exec_source(parts(folder.script(
+                              "more", "head -c " + most + " /dev/zero | tr '\\0' x; echo y")))
                   ->read({})));
   const auto begin = std::chrono::steady_clock::now();
   CHECK(says(parts("/usr/bin/yes", {"xxxxxxxx"})) ==
@@ -114,14 +116,16 @@ TEST_CASE("a helper that does not end is killed with all its children, in time")
   const int child = std::stoi(text_of(pid));
   for (int i = 0; i < 100 && ::kill(child, 0) == 0; ++i) {
     // A zombie, until whoever inherited it has waited for it.
-    if (text_of("/proc/" + std::to_string(child) + "/stat").find(") Z ") != std::string::npos) break;
+    if (text_of("/proc/" + std::to_string(child) + "/stat").find(") Z ") != std::string::npos)
+      break;
     std::this_thread::sleep_for(10ms);
   }
   const std::string stat = text_of("/proc/" + std::to_string(child) + "/stat");
   CHECK((stat.empty() || stat.find(") Z ") != std::string::npos));
 }
 
-TEST_CASE("a helper that closes its output and stays is killed too, one that ignores its input is not") {
+TEST_CASE(
+    "a helper that closes its output and stays is killed too, one that ignores its input is not") {
   const Folder folder;
   auto stays = parts(folder.script("stays", "exec >&- 2>&-; sleep 60"));
   stays.timeout = 300ms;
@@ -149,8 +153,8 @@ TEST_CASE("a helper ends with the gateway") {
 
 TEST_CASE("what a helper says on stderr is passed on: cut, printable, without the value") {
   const Folder folder;
-  const auto source = exec_source(parts(folder.script(
-      "chatty", "printf 'got s3cret-value \\033[2J\\n' >&2; echo s3cret-value")));
+  const auto source = exec_source(parts(
+      folder.script("chatty", "printf 'got s3cret-value \\033[2J\\n' >&2; echo s3cret-value")));
   const Reading reading = source->read({});
   CHECK(outcome(reading) == "s3cret-value");
   CHECK(reading.said == "chatty says: got ************ ?[2J");

@@ -150,6 +150,7 @@ TEST_CASE("an environment variable is taken as it is") {
   CHECK(outcome(env_source("TOKEN", "abcdefgh\n")->read({}))
             .find("the environment variable TOKEN holds a control") != std::string::npos);
   CHECK(outcome(env_source("TOKEN", "")->read({})).find("is empty") != std::string::npos);
-  CHECK(outcome(env_source("TOKEN", nullptr)->read({})) == "failing: the variable TOKEN is not set");
+  CHECK(outcome(env_source("TOKEN", nullptr)->read({})) ==
+        "failing: the variable TOKEN is not set");
   CHECK_FALSE(env_source("TOKEN", "abcdefgh")->looks_changed());
 }
