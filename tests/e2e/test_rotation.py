@@ -17,7 +17,7 @@ LAST = "sk-live-Third-value-of-all-55555"
 NO_VARIABLE = {"REAL_TOKEN": None}
 
 # Asks until the test says stop; a line for each answer.
-LOOP = (f"while [ ! -e {{stop}} ]; do curl -sS -m 5 -o /dev/null -w '%{{http_code}}\\n' "
+LOOP = (f"while [ ! -e STOP ]; do curl -sS -m 5 -o /dev/null -w '%{{http_code}}\\n' "
         f"https://api.test/headers {BEARER}; sleep 0.05; done")
 
 
@@ -57,7 +57,7 @@ class Loop:
     def __init__(self, bench, echo, cmd=None):
         self.bench, self.echo = bench, echo
         self.stop = bench.ws / "stop"
-        cmd = cmd or LOOP.format(stop=self.stop)
+        cmd = cmd or LOOP.replace("STOP", str(self.stop))
         self.process = bench.start(cmd, env=NO_VARIABLE)
 
     def sent(self):
