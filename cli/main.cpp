@@ -127,7 +127,8 @@ void add_audit(CLI::App& app, AuditVerifyArgs& args, int& code) {
   verify->callback([&args, &code] { code = audit_verify_command(args); });
 }
 
-constexpr const char* kSecretFooter = R"(The value is read from standard input, or typed without echo. Examples:
+constexpr const char* kSecretFooter =
+    R"(The value is read from standard input, or typed without echo. Examples:
   warder secret set github                        asks for the value
   pass show github | warder secret rotate github  the next version; what runs uses it from its next request on
   warder secret list

@@ -57,7 +57,8 @@ std::vector<fs::path> covered_directories(const Config& config, const fs::path& 
   }
   for (const ListenerConfig& listener : config.gateway.listeners) {
     if (listener.token)
-      cover(*listener.token, listener.where + ": the source of the token of listener " + listener.name);
+      cover(*listener.token,
+            listener.where + ": the source of the token of listener " + listener.name);
     if (listener.tls && !listener.tls->name) {
       cover({SourceConfig::Kind::file, "", listener.tls->key},
             listener.where + ": the key of listener " + listener.name);

@@ -36,10 +36,8 @@ void SecretWatch::update_sessions() {
   for (const auto& session : parts_.sessions.list()) {
     for (const auto& change : parts_.store.update(session->secrets)) {
       record(session->id, change);
-      if (parts_.tell) {
-        parts_.tell("secret " + change.secret + " was " + to_string(change.event) + " for " +
-                    session->id);
-      }
+      if (session->announce)
+        session->announce("secret " + change.secret + ": " + to_string(change.event));
     }
   }
   for (const auto& change : parts_.store.update_own()) record("", change);

@@ -59,9 +59,10 @@ std::string text_of(const SourceConfig& source) {
              (source.file.empty() ? "" : " " + in_quotes(source.file.string())) + ", entry " +
              source.store;
   }
-  std::string out = "what [" + joined(source.exec.argv, [](const std::string& argument) {
-    return in_quotes(argument);
-  }) + "] says";
+  std::string out =
+      "what [" +
+      joined(source.exec.argv, [](const std::string& argument) { return in_quotes(argument); }) +
+      "] says";
   if (source.exec.env.empty()) return out;
   return out + " with " +
          joined(source.exec.env, [](const std::string& name) { return "$" + name; });

@@ -349,13 +349,17 @@ TEST_CASE("how long a load takes", "[.bench]") {
   std::cout << "load, 500 rules: " << took.count() / 20 << " ms\n";
 }
 
-TEST_CASE("a secret may come from a helper or from the store, and the printed configuration says the same") {
+TEST_CASE(
+    "a secret may come from a helper or from the store, and the printed configuration says the "
+    "same") {
   const std::string text =
       "version: 1\n"
       "secrets:\n"
-      "  a: {source: {exec: [pass, show, \"x y\"], timeout: 2s, cache: 90s, env: [GNUPGHOME]}, placeholder: {env: A}}\n"
+      "  a: {source: {exec: [pass, show, \"x y\"], timeout: 2s, cache: 90s, env: [GNUPGHOME]}, "
+      "placeholder: {env: A}}\n"
       "  b: {source: {exec: [./get], cache: once}, placeholder: {env: B}}\n"
-      "  c: {source: {exec: [git-credential-store], format: git-credential, host: github.com}, placeholder: {env: C}}\n"
+      "  c: {source: {exec: [git-credential-store], format: git-credential, host: github.com}, "
+      "placeholder: {env: C}}\n"
       "  d: {source: {store: github}, placeholder: {env: D}}\n"
       "  e: {source: {store: github, file: /var/lib/x/secrets}, placeholder: {env: E}}\n"
       "policies: {p: {rules: [{hosts: [api.test], action: allow}]}}\n";
