@@ -110,6 +110,9 @@ struct Metrics::Series {
 
   Counter& swaps = plain("warder_secret_uses_total", "Placeholders that were swapped for a value.");
   Counter& masks = plain("warder_masked_total", "Occurrences of a value that were masked.");
+  Counter& secret_changes = plain(
+      "warder_secret_changes_total",
+      "Secrets of sessions that were rotated, revoked, became unavailable or were restored.");
   Counter& dials = plain("warder_dials_total", "Origins dialled to learn what they speak.");
   Histogram& connect = timed("warder_connect_seconds", "From dialling to a verified connection.");
   Histogram& first_byte =
@@ -166,6 +169,7 @@ struct Metrics::Series {
     answered[place_of(query.answer, kAnswer)]->Increment(static_cast<double>(query.count));
   }
   void take(const audit::Dial&) { dials.Increment(); }
+  void take(const audit::SecretChange&) { secret_changes.Increment(); }
   void take(const audit::Receipt& receipt) {
     ended_with[static_cast<std::size_t>(receipt.reason)]->Increment();
     up.Increment(static_cast<double>(receipt.bytes_up));

@@ -67,6 +67,16 @@ std::string body(const Dial& dial) {
   return out;
 }
 
+std::string body(const SecretChange& change) {
+  std::string out = begin("secret");
+  Members(out)
+      .text("session", change.session, kName)
+      .text("secret", change.secret, kName)
+      .number("version", change.version)
+      .text("change", change.change, kWord);
+  return out;
+}
+
 std::string body(const Intent& intent) {
   std::string out = begin("intent");
   Members(out)

@@ -45,6 +45,14 @@ struct Dial {
   std::string where;
 };
 
+// What happened to a secret that a session has.
+struct SecretChange {
+  std::string session;  // empty: a listener's token
+  std::string secret;
+  unsigned version = 1;  // from now on
+  std::string change;    // "rotated", "revoked", "unavailable", "restored"
+};
+
 struct SecretUsed {
   std::string name;
   unsigned version = 1;
@@ -98,6 +106,7 @@ struct Receipt {
   std::chrono::microseconds total{0};
 };
 
-using Record = std::variant<SessionStart, SessionEnd, DnsQuery, Dial, Intent, Receipt>;
+using Record =
+    std::variant<SessionStart, SessionEnd, DnsQuery, Dial, SecretChange, Intent, Receipt>;
 
 }  // namespace warder::audit

@@ -17,6 +17,7 @@
 #include "cli/listening.hpp"
 #include "cli/run_service.hpp"
 #include "cli/secret_store.hpp"
+#include "cli/secret_watch.hpp"
 #include "cli/session_records.hpp"
 #include "cli/state.hpp"
 #include "config/load.hpp"
@@ -157,7 +158,7 @@ int run_gateway(const GatewayArgs& args) {
   const Config config = load_config(args.config);
   SystemRandom random;
   SystemClock clock;
-  const SecretStore store(config, all_policies(config), SecretStore::Listeners::opened);
+  SecretStore store(config, all_policies(config), SecretStore::Listeners::opened);
   std::vector<Fd> sockets;
   for (const ListenerConfig& listener : config.gateway.listeners) {
     check_proxy_certificate(listener);
@@ -196,6 +197,7 @@ int run_gateway(const GatewayArgs& args) {
   process.start();
   for (std::size_t i = 0; i < opened.size(); ++i)
     process.serve_proxy(opened[i].access, opened[i].config->kind, std::move(sockets[i]));
+  SecretWatch watch({store, process.sessions(), *log, say});
   RunService runs({config, store, *log, process, run, directory});
   AdminServer admin(directory / "admin.sock", [&](AdminRequest request) {
     return answer_admin(std::move(request), runs, process, *log, metrics);
@@ -205,6 +207,7 @@ int run_gateway(const GatewayArgs& args) {
   signals.wait();
   drain(process, signals, std::chrono::seconds(args.drain_seconds));
   admin.stop();
+  watch.stop();
   process.stop();
   bool whole = true;
   for (const Opened& one : opened) {

@@ -11,6 +11,7 @@
 #include "cli/harden.hpp"
 #include "cli/init_command.hpp"
 #include "cli/run_command.hpp"
+#include "cli/secret_command.hpp"
 #include "cli/trust_command.hpp"
 
 namespace warder {
@@ -23,6 +24,7 @@ constexpr const char* kFooter = R"(Examples:
   warder run --config warder.yaml --policy coding-agent -- claude
   warder init && warder trust                            a policy file for this project
   warder gateway --config warder.yaml                    the listeners of a configuration, for other sandboxes
+  warder secret set github                               put a value into the encrypted store
   warder audit verify                                    check the record of the last run
 
 Exit codes: the command's own; 128+n for a signal; 126/127 as a shell; 2 configuration; 125 Warder itself.)";
@@ -125,6 +127,46 @@ void add_audit(CLI::App& app, AuditVerifyArgs& args, int& code) {
   verify->callback([&args, &code] { code = audit_verify_command(args); });
 }
 
+constexpr const char* kSecretFooter =
+    R"(The value is read from standard input, or typed without echo. Examples:
+  warder secret set github                        asks for the value
+  pass show github | warder secret rotate github  the next version; what runs uses it from its next request on
+  warder secret list
+  warder secret rm github                         revokes it, also for what runs
+
+In warder.yaml: secrets: {github: {source: {store: github}, placeholder: {env: GITHUB_TOKEN}}})";
+
+CLI::App* add_secret_command(CLI::App& secret, SecretArgs& args, int& code, const char* name,
+                             const char* what, int (*run)(const SecretArgs&)) {
+  CLI::App* command = secret.add_subcommand(name, what);
+  command->add_option("--store", args.store, "the store (without it: the user's own)")
+      ->type_name("FILE");
+  command->footer(kSecretFooter);
+  command->callback([&args, &code, run] { code = run(args); });
+  return command;
+}
+
+void add_secret(CLI::App& app, SecretArgs& args, int& code) {
+  CLI::App* secret = app.add_subcommand("secret", "keep secrets in an encrypted store");
+  secret->require_subcommand(1);
+  secret->footer(kSecretFooter);
+  const auto add = [&](const char* name, const char* what, int (*run)(const SecretArgs&)) {
+    return add_secret_command(*secret, args, code, name, what, run);
+  };
+  CLI::App* set = add("set", "put a new secret into the store", secret_set_command);
+  set->add_flag("--passphrase", args.passphrase,
+                "a store that is made now opens with a passphrase, not with a key file");
+  CLI::App* rotate = add("rotate", "replace a value by its next version", secret_rotate_command);
+  CLI::App* remove = add("rm", "remove a secret, which revokes it", secret_rm_command);
+  for (CLI::App* command : {set, rotate, remove}) {
+    command->add_option("NAME", args.name, "letters, digits, '-' and '_'")->required();
+    // Taken, so that no message quotes it.
+    command->add_option("SURPLUS", args.surplus)->group("");
+  }
+  CLI::App* list = add("list", "names, versions and times; never values", secret_list_command);
+  list->add_flag_callback("--json", [&args] { args.json = Json::yes; }, "print JSON");
+}
+
 int command_line(int argc, char** argv) {
   hold_standard_descriptors();
   CLI::App app("Warder lets programs that nobody trusts use credentials that they cannot read.",
@@ -141,6 +183,8 @@ int command_line(int argc, char** argv) {
   add_gateway(app, gateway, code);
   AuditVerifyArgs verify;
   add_audit(app, verify, code);
+  SecretArgs secret;
+  add_secret(app, secret, code);
   InitArgs init;
   app.add_subcommand("init", "write a commented warder.yaml for the project in this directory")
       ->callback([&] { code = init_command(init); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/make_source.hpp"
 #include "cli/state.hpp"
 
 namespace warder {
@@ -14,6 +15,19 @@ bool is_within(const fs::path& path, const fs::path& tree) {
   return end == tree.end();
 }
 
+// What a sandbox can write would be run outside of it.
+void refuse_helper_in(const fs::path& workspace, const SourceConfig::Exec& exec,
+                      const std::string& what) {
+  const fs::path tree = fs::weakly_canonical(workspace);
+  for (const fs::path& file : helper_files(exec)) {
+    if (!is_within(file.lexically_normal(), tree) && !is_within(fs::weakly_canonical(file), tree))
+      continue;
+    throw ConfigError(what + " is told by " + file.string() +
+                      ", which lies in the workspace where the sandbox could change it: move it "
+                      "elsewhere");
+  }
+}
+
 }  // namespace
 
 // A secret's file that the sandbox could simply read would be no secret: its directory is covered, which a workspace
@@ -22,17 +36,19 @@ std::vector<fs::path> covered_directories(const Config& config, const fs::path& 
                                           const fs::path& audit_file) {
   std::vector<fs::path> covered{audit_file.parent_path(), state_directory()};
   const auto cover = [&](const SourceConfig& source, const std::string& what) {
-    if (source.kind != SourceConfig::Kind::file) return;
-    const fs::path directory = fs::weakly_canonical(source.file).parent_path();
+    if (source.kind == SourceConfig::Kind::exec) refuse_helper_in(workspace, source.exec, what);
+    const fs::path file = watched_file(source);
+    if (file.empty()) return;
+    const fs::path directory = fs::weakly_canonical(file).parent_path();
     if (is_within(fs::weakly_canonical(workspace), directory)) {
-      throw ConfigError(what + ", " + source.file.string() +
+      throw ConfigError(what + ", " + file.string() +
                         ", lies in the workspace where the sandbox would read it: move it into a "
                         "directory of its own");
     }
     covered.push_back(directory);
   };
   for (const SecretConfig& secret : config.secrets)
-    cover(secret.source, secret.where + ": the file of secret " + secret.name);
+    cover(secret.source, secret.where + ": the source of secret " + secret.name);
   for (const PolicyConfig& policy : config.policies) {
     for (const CertificateGrant& grant : policy.certificates) {
       cover({SourceConfig::Kind::file, "", grant.key},
@@ -41,7 +57,8 @@ std::vector<fs::path> covered_directories(const Config& config, const fs::path& 
   }
   for (const ListenerConfig& listener : config.gateway.listeners) {
     if (listener.token)
-      cover(*listener.token, listener.where + ": the token's file of listener " + listener.name);
+      cover(*listener.token,
+            listener.where + ": the source of the token of listener " + listener.name);
     if (listener.tls && !listener.tls->name) {
       cover({SourceConfig::Kind::file, "", listener.tls->key},
             listener.where + ": the key of listener " + listener.name);
@@ -55,6 +72,10 @@ std::vector<fs::path> believed_files(const Config& config) {
   if (!config.file.empty()) files.push_back(config.file);
   for (const PolicyConfig& policy : config.policies) {
     for (const CertificateGrant& grant : policy.certificates) files.push_back(grant.certificate);
+  }
+  for (const SecretConfig& secret : config.secrets) {
+    if (secret.source.kind != SourceConfig::Kind::exec) continue;
+    for (fs::path& file : helper_files(secret.source.exec)) files.push_back(std::move(file));
   }
   for (fs::path& file : files) file = fs::absolute(file).lexically_normal();
   return files;

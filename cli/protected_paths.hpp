@@ -10,12 +10,12 @@
 namespace warder {
 
 // Directories that CMD sees empty: of the audit file, the state, the sources of secrets and tokens, the keys. Throws
-// ConfigError where one of them would be the workspace itself.
+// ConfigError where one of them would be the workspace itself, or where a helper that tells a secret lies in it.
 std::vector<std::filesystem::path> covered_directories(const Config& config,
                                                        const std::filesystem::path& workspace,
                                                        const std::filesystem::path& audit_file);
 
-// Files that CMD may read and must not change: the configuration and its certificates. Absolute.
+// Files that CMD may read and must not change: the configuration and its certificates, and helpers. Absolute.
 std::vector<std::filesystem::path> believed_files(const Config& config);
 
 // A link below a writable directory cannot be held fast, only what it leads to. Throws ConfigError.

@@ -137,7 +137,7 @@ AdminReply RunService::begin(const AdminRequest& request) {
   try {
     SystemRandom random;
     PreparedSecrets prepared = parts_.store.for_session(*policy, random);
-    refuse_values(asked->command, asked->env, parts_.store.everything());
+    refuse_values(asked->command, asked->env, *parts_.store.everything());
     auto covered = covered_directories(parts_.config, asked->workspace, parts_.log.file());
     covered.push_back(parts_.runtime_directory);
     run->welcome.session = parts_.gateway_id + "/run/" + std::to_string(++runs_);

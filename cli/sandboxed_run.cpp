@@ -10,6 +10,7 @@
 #include "cli/protected_paths.hpp"
 #include "cli/sandbox_start.hpp"
 #include "cli/secret_store.hpp"
+#include "cli/secret_watch.hpp"
 #include "cli/session_records.hpp"
 #include "cli/state.hpp"
 
@@ -22,10 +23,10 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   if (policy == nullptr) throw ConfigError("there is no policy named " + spec.policy);
   SystemRandom random;
   SystemClock clock;
-  const SecretStore store(spec.config, {policy}, SecretStore::Listeners::closed);
+  SecretStore store(spec.config, {policy}, SecretStore::Listeners::closed);
   PreparedSecrets prepared = store.for_session(*policy, random);
   auto env = sandbox_environment(spec.env);
-  refuse_values(spec.argv, env, store.everything());
+  refuse_values(spec.argv, env, *store.everything());
   for (const auto& [name, value] : prepared.placeholder_env) env[name] = value;
 
   const std::string run = new_run_id();
@@ -49,9 +50,11 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
     throw RunRefused("the audit log cannot be written: nothing was run", 125);
   gateway.start();
   gateway.serve_sandbox(session, std::move(sandbox.listeners()));
+  SecretWatch watch({store, gateway.sessions(), *log, spec.announce});
   let_go(sandbox);
   outcome.exit_code = sandbox.wait();
 
+  watch.stop();
   gateway.stop();
   const bool ended = record_end(*log, *session, outcome.exit_code);
   outcome.audit_whole = log->close() && ended;

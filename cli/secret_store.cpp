@@ -1,30 +1,16 @@
 #include "cli/secret_store.hpp"
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <set>
-#include <variant>
+#include <system_error>
 
+#include "cli/guard.hpp"
 #include "secrets/placeholder.hpp"
-#include "secrets/sources.hpp"
 
 namespace warder {
 namespace {
-
-// `what` begins the sentence: "warder.yaml:4: secret github".
-std::shared_ptr<const SecretValue> read_value(const SourceConfig& source, const std::string& what) {
-  SourceResult read = std::string();
-  if (source.kind == SourceConfig::Kind::file) {
-    read = from_file(source.file);
-  } else if (const char* value = std::getenv(source.env.c_str())) {
-    read = from_env(source.env, value);
-  } else {
-    read = "the variable " + source.env + " is not set";
-  }
-  if (const auto* problem = std::get_if<std::string>(&read))
-    throw ConfigError(what + ": " + *problem);
-  return std::make_shared<const SecretValue>(std::move(std::get<SecretValue>(read)));
-}
 
 // The value stands in /proc/PID/environ for as long as the process lives, unless its bytes go.
 void scrub(const SourceConfig& source) {
@@ -35,15 +21,42 @@ void scrub(const SourceConfig& source) {
   ::unsetenv(source.env.c_str());
 }
 
+std::string token_name(const ListenerConfig& listener) {
+  return "token of listener " + listener.name;
+}
+
+Reading read_now(SecretSource& source, const std::stop_token& stop) {
+  try {
+    return source.read(stop);
+  } catch (const std::exception& error) {
+    return Reading::failed(error.what());
+  }
+}
+
 }  // namespace
 
 std::string SecretStore::Held::make(Random& random) const {
   try {
-    return value->reveal(
+    return life.last_value()->reveal(
         [&](std::string_view plain) { return make_placeholder(plain, placeholder, random); });
   } catch (const PlaceholderError& error) {
     throw ConfigError(what + ": " + error.what());
   }
+}
+
+SecretStore::Held& SecretStore::hold(const std::string& name, const std::string& what,
+                                     const SourceConfig& config, SourceMaker& maker) {
+  std::unique_ptr<SecretSource> source;
+  try {
+    source = maker.make(config, name);
+  } catch (const ConfigError& error) {
+    throw ConfigError(what + ": " + error.what());
+  }
+  const Reading first = source->read({});
+  if (!first.said.empty()) say(what + ": " + first.said);
+  if (first.state != Reading::State::value) throw ConfigError(what + ": " + first.problem);
+  SecretLife life(first, std::chrono::steady_clock::now());
+  return held_.emplace(name, Held{what, {}, {}, std::move(source), std::move(life)}).first->second;
 }
 
 SecretStore::SecretStore(const Config& config, const std::vector<const PolicyConfig*>& policies,
@@ -53,26 +66,25 @@ SecretStore::SecretStore(const Config& config, const std::vector<const PolicyCon
     for (const Grant& grant : policy->grants) granted.insert(grant.secret);
     certificates_[policy->name] = ClientCertificates(policy->certificates);
   }
+  SourceMaker maker;
   for (const SecretConfig& secret : config.secrets) {
     if (!granted.contains(secret.name)) continue;
-    const std::string what = secret.where + ": secret " + secret.name;
-    secrets_[secret.name] = {secret.placeholder_env, secret.placeholder, what,
-                             read_value(secret.source, what)};
+    Held& held = hold(secret.name, secret.where + ": secret " + secret.name, secret.source, maker);
+    held.placeholder_env = secret.placeholder_env;
+    held.placeholder = secret.placeholder;
   }
   for (const ListenerConfig& listener : config.gateway.listeners) {
     if (!listener.token || listeners == Listeners::closed) continue;
-    const std::string what = listener.where + ": token of listener " + listener.name;
-    tokens_[listener.name] = read_value(*listener.token, what);
+    const std::string name = token_name(listener);
+    Held& held = hold(name, listener.where + ": " + name, *listener.token, maker);
+    held.token = std::make_shared<LiveValue>(held.life.value());
   }
   std::vector<Credential> all;
   SystemRandom random;
-  for (const auto& [name, held] : secrets_) all.push_back({name, 1, held.value, held.make(random)});
-  for (const auto& [name, value] : tokens_) {
-    std::string placeholder =
-        value->reveal([&](std::string_view plain) { return make_placeholder(plain, random); });
-    all.push_back({"token of listener " + name, 1, value, std::move(placeholder)});
-  }
-  everything_ = std::make_unique<const SessionSecrets>(std::move(all), std::vector<Grant>());
+  for (const auto& [name, held] : held_)
+    all.push_back({name, held.life.version(), held.life.value(), held.make(random)});
+  everything_ = std::make_unique<LiveSecrets>(
+      std::make_shared<const SessionSecrets>(std::move(all), std::vector<Grant>()));
   // All of them, read here or not: no source's variable may be found in this process later.
   for (const SecretConfig& secret : config.secrets) scrub(secret.source);
   for (const ListenerConfig& listener : config.gateway.listeners) {
@@ -85,20 +97,107 @@ PreparedSecrets SecretStore::for_session(const PolicyConfig& policy, Random& ran
   for (const Grant& grant : policy.grants) granted.insert(grant.secret);
   PreparedSecrets prepared;
   std::vector<Credential> credentials;
+  const std::scoped_lock lock(mutex_);
   for (const std::string& name : granted) {
-    const Held& held = secrets_.at(name);
+    const Held& held = held_.at(name);
+    const SecretLife& life = held.life;
+    if (life.is_revoked())
+      throw ConfigError(held.what + " was revoked: its source has no value any more");
+    // One that cannot be had for now will be had later, behind the placeholder that is made for it today.
     std::string placeholder = held.make(random);
     prepared.placeholder_env[held.placeholder_env] = placeholder;
-    credentials.push_back({name, 1, held.value, std::move(placeholder)});
+    credentials.push_back({name, life.version(), life.value(), std::move(placeholder)});
+    if (!life.value()) credentials.back().former.push_back(life.last_value());
   }
   prepared.secrets = std::make_unique<SessionSecrets>(std::move(credentials), policy.grants);
   prepared.certificates = certificates_.at(policy.name);
   return prepared;
 }
 
-std::shared_ptr<const SecretValue> SecretStore::token_of(const ListenerConfig& listener) const {
-  const auto found = tokens_.find(listener.name);
-  return found == tokens_.end() ? nullptr : found->second;
+std::shared_ptr<const LiveValue> SecretStore::token_of(const ListenerConfig& listener) const {
+  const auto found = held_.find(token_name(listener));
+  return found == held_.end() ? nullptr : found->second.token;
+}
+
+std::optional<Reading> SecretStore::next_reading(Held& held, bool is_due,
+                                                 const std::stop_token& stop) {
+  if (held.reading.valid()) {
+    if (held.reading.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+      return std::nullopt;
+    return held.reading.get();
+  }
+  if (!is_due && !held.source->looks_changed()) return std::nullopt;
+  if (!held.source->is_slow()) return read_now(*held.source, stop);
+  try {
+    SecretSource* source = held.source.get();
+    held.reading =
+        std::async(std::launch::async, [source, stop] { return read_now(*source, stop); });
+  } catch (const std::system_error&) {
+    // No thread to be had: it stays due, and the next look tries again.
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> SecretStore::look(SourceTime now, const std::stop_token& stop) {
+  std::vector<std::string> lines;
+  const auto tell = [&](const Held& held, const std::string& line) {
+    if (!line.empty()) lines.push_back(held.what + ": " + line);
+  };
+  for (auto& [name, held] : held_) {
+    // This thread alone changes it: reading needs no lock.
+    const auto reading = next_reading(held, held.life.is_due(now), stop);
+    if (stop.stop_requested()) break;
+    if (reading) {
+      tell(held, reading->said);
+      const std::scoped_lock lock(mutex_);
+      tell(held, held.life.take(*reading, now).warning);
+    }
+    const std::scoped_lock lock(mutex_);
+    tell(held, held.life.pass(now).warning);
+  }
+  return lines;
+}
+
+SecretStore::Now SecretStore::now_of(const Held& held) const {
+  const std::scoped_lock lock(mutex_);
+  return {held.life.value(), held.life.version(), held.life.is_revoked()};
+}
+
+SecretEvent SecretStore::event_of(const Credential& before, const Now& now) {
+  if (now.is_revoked) return SecretEvent::revoked;
+  if (!now.value) return SecretEvent::unavailable;
+  return before.value ? SecretEvent::rotated : SecretEvent::restored;
+}
+
+std::vector<SecretStore::Change> SecretStore::update(LiveSecrets& session) const {
+  std::vector<Change> changes;
+  const auto before = session.now();
+  for (const Credential& credential : before->credentials()) {
+    const auto found = held_.find(credential.name);
+    if (found == held_.end() || credential.is_revoked) continue;
+    const Now now = now_of(found->second);
+    if (!now.is_revoked && now.value == credential.value) continue;
+    const bool done = now.is_revoked ? session.revoke(credential.name)
+                                     : session.set(credential.name, now.value, now.version);
+    if (done) changes.push_back({credential.name, event_of(credential, now), now.version});
+  }
+  return changes;
+}
+
+// Nothing is revoked here for good: what comes back is for the next sessions, and is looked for in what they are given.
+std::vector<SecretStore::Change> SecretStore::update_own() const {
+  std::vector<Change> changes;
+  const auto before = everything_->now();
+  for (const Credential& credential : before->credentials()) {
+    const Held& held = held_.find(credential.name)->second;
+    const Now now = now_of(held);
+    if (now.value == credential.value) continue;
+    everything_->set(credential.name, now.value, now.version);
+    if (!held.token) continue;
+    held.token->set(now.value);
+    changes.push_back({credential.name, event_of(credential, now), now.version});
+  }
+  return changes;
 }
 
 }  // namespace warder

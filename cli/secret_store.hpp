@@ -1,15 +1,21 @@
-// The values that the configuration names, read once; each session gets placeholders of its own for them.
+// The values that the configuration names, kept as their sources have them; each session gets placeholders of its own.
 #pragma once
 
+#include <future>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/random.hpp"
+#include "cli/make_source.hpp"
 #include "config/config.hpp"
 #include "proxy/client_identity.hpp"
+#include "secrets/live_secrets.hpp"
+#include "secrets/live_value.hpp"
+#include "secrets/secret_life.hpp"
 #include "secrets/session_secrets.hpp"
 
 namespace warder {
@@ -29,24 +35,54 @@ class SecretStore {
   SecretStore(const Config& config, const std::vector<const PolicyConfig*>& policies,
               Listeners listeners);
 
-  // Any thread.
+  // Any thread. Throws ConfigError when one of the policy's secrets has been revoked.
   PreparedSecrets for_session(const PolicyConfig& policy, Random& random) const;
-  // Every value that is held, whatever policy grants it, and the tokens: for looking through what a sandbox is given.
-  const SessionSecrets& everything() const { return *everything_; }
+  // Every value that is or was held, whatever policy grants it, and the tokens: for looking through what a sandbox is
+  // given. Any thread.
+  std::shared_ptr<const SessionSecrets> everything() const { return everything_->now(); }
   // null: the listener asks for none.
-  std::shared_ptr<const SecretValue> token_of(const ListenerConfig& listener) const;
+  std::shared_ptr<const LiveValue> token_of(const ListenerConfig& listener) const;
+
+  // Looks at every source; one thread at a time. What is slow goes on by itself and is taken by a later call; it gives up
+  // when `stop` is requested. Returns lines for the person. Sessions learn of it by update().
+  std::vector<std::string> look(SourceTime now, const std::stop_token& stop);
+
+  struct Change {
+    std::string secret;
+    SecretEvent event;
+    unsigned version;
+  };
+  // Makes of a session's secrets what they are now. Any thread. Returns what that changed.
+  std::vector<Change> update(LiveSecrets& session) const;
+  // The same for everything() and the tokens; returns what changed of these.
+  std::vector<Change> update_own() const;
 
  private:
   struct Held {
+    std::string what;  // "warder.yaml:4: secret github"
     std::string placeholder_env;
     PlaceholderSpec placeholder;
-    std::string what;  // begins the sentence of an error: "warder.yaml:4: secret github"
-    std::shared_ptr<const SecretValue> value;
+    std::unique_ptr<SecretSource> source;
+    SecretLife life;
+    std::shared_ptr<LiveValue> token{};  // of a listener's token, else null
+    std::future<Reading> reading{};  // of a slow source that is being asked; dies before the source
+    // One for the value, or for the last one if there is none now. Throws ConfigError.
     std::string make(Random& random) const;
   };
-  std::map<std::string, Held, std::less<>> secrets_;
-  std::map<std::string, std::shared_ptr<const SecretValue>, std::less<>> tokens_;  // by listener
-  std::unique_ptr<const SessionSecrets> everything_;
+  struct Now {
+    std::shared_ptr<const SecretValue> value;
+    unsigned version;
+    bool is_revoked;
+  };
+  Now now_of(const Held& held) const;
+  static SecretEvent event_of(const Credential& before, const Now& now);
+  Held& hold(const std::string& name, const std::string& what, const SourceConfig& source,
+             SourceMaker& maker);
+  static std::optional<Reading> next_reading(Held& held, bool is_due, const std::stop_token& stop);
+
+  mutable std::mutex mutex_;                       // guards each `life`
+  std::map<std::string, Held, std::less<>> held_;  // by secret, and by "token of listener NAME"
+  std::unique_ptr<LiveSecrets> everything_;
   std::map<std::string, ClientCertificates, std::less<>> certificates_;  // by policy
 };
 

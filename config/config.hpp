@@ -13,15 +13,30 @@
 #include "http/authority.hpp"
 #include "policy/rule.hpp"
 #include "secrets/grant.hpp"
+#include "secrets/helper_reply.hpp"
 #include "secrets/placeholder.hpp"
 
 namespace warder {
 
+// Where a value comes from: docs/secrets.md.
 struct SourceConfig {
-  enum class Kind : std::uint8_t { env, file };
+  enum class Kind : std::uint8_t { env, file, exec, store };
+  struct Exec {
+    std::vector<std::string> argv;  // [0]: a whole path, or a name that is looked for in PATH
+    HelperFormat format = HelperFormat::plain;
+    std::string host;  // whose credential a format asks for; empty for plain
+    std::chrono::milliseconds timeout{5'000};
+    // How long an answer is good; none: for ever.
+    std::optional<std::chrono::milliseconds> cache{std::chrono::minutes(5)};
+    std::vector<std::string> env;  // names of variables that it gets besides the usual few
+    friend bool operator==(const Exec&, const Exec&) = default;
+  };
   Kind kind = Kind::env;
   std::string env;
-  std::filesystem::path file;
+  std::filesystem::path file;  // of kind store: empty for the usual place
+  std::string store{};         // the entry's name
+  Exec exec{};
+  friend bool operator==(const SourceConfig&, const SourceConfig&) = default;
 };
 
 struct SecretConfig {

@@ -117,9 +117,10 @@ SecretConfig read_secret(const Reader& reader, const YamlEntry& entry) {
     read_placeholder(reader, *placeholder, secret);
   }
   if (secret.placeholder_env.empty()) {
-    reader.fail(entry.place,
-                "secret '" + secret.name +
-                    "' comes from a file and has no placeholder: add placeholder: {env: NAME}");
+    reader.fail(
+        entry.place,
+        "secret '" + secret.name +
+            "' comes from no variable and has no placeholder: add placeholder: {env: NAME}");
   }
   if (is_reserved_env(secret.placeholder_env)) {
     reader.fail(entry.place,

@@ -17,7 +17,7 @@ std::vector<Grant> read_grants(const Reader& reader, const YamlNode& node,
 std::vector<CertificateGrant> read_certificate_grants(const Reader& reader, const YamlNode& node);
 bool is_certificate_grant(const Reader& reader, const YamlNode& grant);
 std::vector<HostPattern> read_hosts(const Reader& reader, const YamlNode& node);
-// Where a value comes from, {env: NAME} or {file: PATH}; `in` begins each error: "source of secret 'x'".
+// Where a value comes from; `in` begins each error: "source of secret 'x'".
 SourceConfig read_source(const Reader& reader, const YamlNode& node, const std::string& in);
 // Listeners name policies that exist.
 std::vector<ListenerConfig> read_listeners(const Reader& reader, const YamlNode& node,

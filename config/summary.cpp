@@ -48,6 +48,26 @@ std::string line_of(const Rule& rule) {
   return out + "   [" + rule.name + ", " + rule.where + "]\n";
 }
 
+// Of a program everything is shown: it runs outside the sandbox.
+std::string text_of(const SourceConfig& source) {
+  switch (source.kind) {
+    case SourceConfig::Kind::env: return "$" + source.env;
+    case SourceConfig::Kind::file: return in_quotes(source.file.string());
+    case SourceConfig::Kind::exec: break;
+    case SourceConfig::Kind::store:
+      return "the secret store" +
+             (source.file.empty() ? "" : " " + in_quotes(source.file.string())) + ", entry " +
+             source.store;
+  }
+  std::string out =
+      "what [" +
+      joined(source.exec.argv, [](const std::string& argument) { return in_quotes(argument); }) +
+      "] says";
+  if (source.exec.env.empty()) return out;
+  return out + " with " +
+         joined(source.exec.env, [](const std::string& name) { return "$" + name; });
+}
+
 std::string looks_of(const PlaceholderSpec& spec) {
   std::string out;
   if (!spec.shape.empty()) out += ", shape " + spec.shape;
@@ -59,9 +79,8 @@ std::string looks_of(const PlaceholderSpec& spec) {
 std::string line_of(const Grant& grant, const Config& config) {
   std::string out = "  grant  secret '" + grant.secret + "'";
   if (const SecretConfig* secret = config.secret(grant.secret)) {
-    const bool env = secret->source.kind == SourceConfig::Kind::env;
-    out += " (from " + (env ? "$" + secret->source.env : in_quotes(secret->source.file.string())) +
-           ", as $" + secret->placeholder_env + looks_of(secret->placeholder) + ")";
+    out += " (from " + text_of(secret->source) + ", as $" + secret->placeholder_env +
+           looks_of(secret->placeholder) + ")";
   }
   out += " at " + hosts_of(grant.hosts) + " in ";
   out += joined(grant.at, [](const Place& place) { return place.str(); });

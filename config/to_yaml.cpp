@@ -45,11 +45,30 @@ std::string text_of(const PlaceholderSpec& spec) {
   return out;
 }
 
+std::string text_of(const SourceConfig::Exec& exec) {
+  std::string out = "exec: " + list(exec.argv, yaml_quoted);
+  if (exec.format != HelperFormat::plain) {
+    out += ", format: " + std::string(to_string(exec.format)) + ", host: " + scalar(exec.host);
+  }
+  out += ", timeout: " + std::to_string(exec.timeout.count()) + "ms, cache: ";
+  out += exec.cache ? std::to_string(exec.cache->count()) + "ms" : "once";
+  if (!exec.env.empty()) out += ", env: " + list(exec.env, scalar);
+  return out;
+}
+
+std::string text_of(const SourceConfig& source) {
+  switch (source.kind) {
+    case SourceConfig::Kind::env: return "env: " + scalar(source.env);
+    case SourceConfig::Kind::file: return "file: " + scalar(source.file.string());
+    case SourceConfig::Kind::exec: return text_of(source.exec);
+    case SourceConfig::Kind::store: break;
+  }
+  const std::string file = source.file.empty() ? "" : ", file: " + scalar(source.file.string());
+  return "store: " + scalar(source.store) + file;
+}
+
 std::string text_of(const SecretConfig& secret) {
-  const std::string source = secret.source.kind == SourceConfig::Kind::env
-                                 ? "env: " + scalar(secret.source.env)
-                                 : "file: " + scalar(secret.source.file.string());
-  return "  " + scalar(secret.name) + ": {source: {" + source +
+  return "  " + scalar(secret.name) + ": {source: {" + text_of(secret.source) +
          "}, placeholder: {env: " + scalar(secret.placeholder_env) + text_of(secret.placeholder) +
          "}}\n";
 }

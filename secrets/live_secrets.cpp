@@ -4,6 +4,26 @@
 #include <utility>
 
 namespace warder {
+namespace {
+
+// The value becomes one of the former ones, each of which is there once; the oldest go.
+void retire(Credential& credential) {
+  if (!credential.value) return;
+  credential.former.push_back(std::move(credential.value));
+  credential.value = nullptr;
+  if (credential.former.size() > LiveSecrets::kMostFormer)
+    credential.former.erase(credential.former.begin());
+}
+
+void replace_value(Credential& credential, std::shared_ptr<const SecretValue> value) {
+  retire(credential);
+  if (value) {
+    std::erase_if(credential.former, [&](const auto& old) { return same_value(*old, *value); });
+  }
+  credential.value = std::move(value);
+}
+
+}  // namespace
 
 std::shared_ptr<const SessionSecrets> LiveSecrets::now() const {
   const std::scoped_lock lock(mutex_);
@@ -12,16 +32,22 @@ std::shared_ptr<const SessionSecrets> LiveSecrets::now() const {
 
 bool LiveSecrets::rotate(std::string_view secret, std::shared_ptr<const SecretValue> value) {
   return change(secret, [&](Credential& credential) {
-    if (credential.value) credential.former.push_back(std::move(credential.value));
-    credential.value = std::move(value);
+    replace_value(credential, std::move(value));
     ++credential.version;
+  });
+}
+
+bool LiveSecrets::set(std::string_view secret, std::shared_ptr<const SecretValue> value,
+                      unsigned version) {
+  return change(secret, [&](Credential& credential) {
+    replace_value(credential, std::move(value));
+    credential.version = version;
   });
 }
 
 bool LiveSecrets::revoke(std::string_view secret) {
   const bool done = change(secret, [](Credential& credential) {
-    if (credential.value) credential.former.push_back(std::move(credential.value));
-    credential.value = nullptr;
+    retire(credential);
     credential.is_revoked = true;
   });
   if (done) ++revocations_;

@@ -25,10 +25,15 @@ class LiveSecrets {
   // The next version of a secret's value, behind the same placeholder. The value before stays masked for as long as the
   // session lives. False: the session has no such secret, or it is revoked.
   bool rotate(std::string_view secret, std::shared_ptr<const SecretValue> value);
+  // What its source says now: the same as rotate() with the source's own count, or null: no value for now, and requests that
+  // need it are refused. False: as above.
+  bool set(std::string_view secret, std::shared_ptr<const SecretValue> value, unsigned version);
   // No value any more: its placeholder is a tripwire from now on, its values stay masked. False: as above.
   bool revoke(std::string_view secret);
   // Another secret, with what it is good for. Its name is new.
   void add(Credential credential, std::vector<Grant> grants);
+  // Of each secret, how many former values stay masked: a source that rotates for years has no end of them.
+  static constexpr std::size_t kMostFormer = 16;
   // How many secrets have been revoked, ever.
   std::uint64_t revocations() const { return revocations_; }
 

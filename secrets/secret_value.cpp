@@ -85,6 +85,15 @@ std::optional<std::string> refuse_value(std::string_view value) {
   return std::nullopt;
 }
 
+bool same_value(const SecretValue& a, const SecretValue& b) {
+  return a.reveal([&](std::string_view left) {
+    return b.reveal([&](std::string_view right) {
+      return left.size() == right.size() &&
+             sodium_memcmp(left.data(), right.data(), left.size()) == 0;
+    });
+  });
+}
+
 void wipe(char* data, std::size_t size) {
   if (size != 0) sodium_memzero(data, size);
 }

@@ -44,6 +44,9 @@ class SecretValue {
 // text.
 std::optional<std::string> refuse_value(std::string_view value);
 
+// Takes as long whatever the bytes are, but for their number.
+bool same_value(const SecretValue& a, const SecretValue& b);
+
 // Overwrites the bytes of a transient copy in a way that the compiler keeps.
 void wipe(char* data, std::size_t size);
 // The same for all that a string holds, its unused capacity included; leaves it empty.

@@ -44,7 +44,9 @@ Verdict authorize_tunnel(const Policy& policy, const HostName& host, std::uint16
 
 bool ProxyAccess::takes(std::string_view offered) const {
   if (!token) return true;
-  return token->reveal([&](std::string_view right) {
+  const auto value = token->now();
+  if (!value) return false;
+  return value->reveal([&](std::string_view right) {
     // Of equal length by construction: a comparison that ends early would tell how long the token is.
     std::string same_size(right.size(), '\0');
     std::copy_n(offered.begin(), std::min(offered.size(), right.size()), same_size.begin());

@@ -9,14 +9,14 @@
 #include "audit/burst.hpp"
 #include "config/config.hpp"
 #include "proxy/connection.hpp"
-#include "secrets/secret_value.hpp"
+#include "secrets/live_value.hpp"
 
 namespace warder {
 
 // Immutable, shared by the listener's connections.
 struct ProxyAccess {
   std::shared_ptr<Session> session;
-  std::shared_ptr<const SecretValue> token;  // null: whoever reaches the listener is the sandbox
+  std::shared_ptr<const LiveValue> token;  // null: whoever reaches the listener is the sandbox
   std::optional<ListenerConfig::Tls> tls;
   mutable audit::Burst strangers{};
 

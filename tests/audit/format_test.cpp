@@ -42,6 +42,10 @@ TEST_CASE("golden: the line of every record type") {
           R"("type":"dial","session":"s1","ingress":"transparent","authority":"https://api.test",)"
           R"("rule":"api","where":"t.yaml:3")" +
           kEnd);
+  CHECK(line_of(body_of(Record(SecretChange{"s1", "github", 2, "rotated"}))) ==
+        kBegin +
+            R"("type":"secret","session":"s1","secret":"github","version":2,"change":"rotated")" +
+            kEnd);
   CHECK(line_of(body_of(Record(intent(3)))) ==
         kBegin +
             R"("type":"intent","session":"s1","exchange":3,"ingress":"transparent",)"

@@ -266,11 +266,11 @@ TEST_CASE("bad config: secrets, whose values are never quoted") {
        "w.yaml:3:17: source of secret 'tok' must be {env: NAME} or {file: PATH}, never the value "
        "itself"},
       {with_secret("tok: {source: {}}\n"),
-       "w.yaml:3:17: source of secret 'tok' is empty: write exactly one of {env: NAME} and {file: "
-       "PATH}"},
+       "w.yaml:3:17: source of secret 'tok' is empty: write exactly one of {env: NAME}, {file: "
+       "PATH}, {exec: [PROGRAM, ARGUMENT…]} and {store: NAME}"},
       {with_secret("tok: {source: {env: A, file: b}}\n"),
-       "w.yaml:3:17: source of secret 'tok' has both env and file: write exactly one of {env: "
-       "NAME} and {file: PATH}"},
+       "w.yaml:3:26: source of secret 'tok' has both env and file: write exactly one of {env: "
+       "NAME}, {file: PATH}, {exec: [PROGRAM, ARGUMENT…]} and {store: NAME}"},
       {with_secret("tok: {source: {enb: A}}\n"),
        "w.yaml:3:18: source of secret 'tok' has an unknown key: did you mean 'env'?"},
       {with_secret("tok: {source: {ghp_theValueItself: A}}\n"),
@@ -282,13 +282,51 @@ TEST_CASE("bad config: secrets, whose values are never quoted") {
       {with_secret("tok: {source: {env: [ghp_theValueItself]}}\n"),
        "w.yaml:3:23: source of secret 'tok': 'env' is not the name of an environment variable: "
        "write a name such as GITHUB_TOKEN, never the value itself"},
-      {with_secret("tok: {source: {exec: [pass, x]}}\n"),
-       "w.yaml:3:18: source of secret 'tok': 'exec' is not there yet: use env or file"},
-      {with_secret("tok: {source: {store: x}}\n"),
-       "w.yaml:3:18: source of secret 'tok': 'store' is not there yet: use env or file"},
+      {with_secret("tok: {source: {vault: x}}\n"),
+       "w.yaml:3:18: source of secret 'tok': 'vault' is not there yet: use env, file, exec or "
+       "store"},
+      {with_secret("tok: {source: {exec: ghp_theValueItself}}\n"),
+       "w.yaml:3:24: source of secret 'tok': 'exec' must be a list of the program and its "
+       "arguments: no shell reads it"},
+      {with_secret("tok: {source: {exec: []}}\n"),
+       "w.yaml:3:24: source of secret 'tok': 'exec' must be a list of the program and its "
+       "arguments: no shell reads it"},
+      {with_secret("tok: {source: {exec: [~/get]}}\n"),
+       "w.yaml:3:25: source of secret 'tok': the program must be a whole path (\"~\" is not "
+       "expanded)"},
+      {with_secret("tok: {source: {exec: [a, [b]]}}\n"),
+       "w.yaml:3:28: source of secret 'tok': each part of 'exec' must be text"},
+      {with_secret("tok: {source: {exec: [a], file: b}}\n"),
+       "w.yaml:3:29: source of secret 'tok' has both exec and file: write exactly one of {env: "
+       "NAME}, {file: PATH}, {exec: [PROGRAM, ARGUMENT…]} and {store: NAME}"},
+      {with_secret("tok: {source: {exec: [a], format: json}}\n"),
+       "w.yaml:3:37: source of secret 'tok': 'format' must be plain, git-credential or "
+       "docker-credential"},
+      {with_secret("tok: {source: {exec: [a], format: git-credential}}\n"),
+       "w.yaml:3:24: source of secret 'tok': the format asks for a host: add host: HOST, as the "
+       "helper knows it"},
+      {with_secret("tok: {source: {exec: [a], host: h}}\n"),
+       "w.yaml:3:35: source of secret 'tok': 'host' goes with a format that asks for one"},
+      {with_secret("tok: {source: {exec: [a], timeout: 61s}}\n"),
+       "w.yaml:3:38: source of secret 'tok': 'timeout' is longer than 60s"},
+      {with_secret("tok: {source: {exec: [a], cache: 5}}\n"),
+       R"(w.yaml:3:36: 'cache' is "5": write a time with its unit, from 1ms to 1440m, such as 500ms, 10s or 5m)"},
+      {with_secret("tok: {source: {exec: [a], cache: 10ms}}\n"),
+       "w.yaml:3:36: source of secret 'tok': 'cache' is shorter than 1s"},
+      {with_secret("tok: {source: {exec: [a], env: [A-B]}}\n"),
+       "w.yaml:3:35: source of secret 'tok': a part of 'env' is not the name of an environment "
+       "variable: write a name such as GITHUB_TOKEN, never the value itself"},
+      {with_secret("tok: {source: {store: a b}}\n"),
+       "w.yaml:3:25: source of secret 'tok': 'store' is not the name of an entry: warder secret "
+       "list shows them"},
+      {with_secret("tok: {source: {store: x, cache: once}}\n"),
+       "w.yaml:3:28: source of secret 'tok' has both store and cache: remove cache"},
+      {with_secret("tok: {source: {timeout: 5s}}\n"),
+       "w.yaml:3:17: source of secret 'tok' says not where the value is: write exactly one of "
+       "{env: NAME}, {file: PATH}, {exec: [PROGRAM, ARGUMENT…]} and {store: NAME}"},
       {with_secret("tok: {source: {file: secret.txt}}\n"),
-       "w.yaml:3:3: secret 'tok' comes from a file and has no placeholder: add placeholder: {env: "
-       "NAME}"},
+       "w.yaml:3:3: secret 'tok' comes from no variable and has no placeholder: add placeholder: "
+       "{env: NAME}"},
       {with_secret("tok: {source: {file: ~/secret.txt}, placeholder: {env: A}}\n"),
        R"(w.yaml:3:24: source of secret 'tok': 'file' must be a whole path ("~" is not expanded))"},
       {with_secret("tok: {source: {env: T}, placeholder: A}\n"),

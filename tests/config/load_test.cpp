@@ -348,3 +348,40 @@ TEST_CASE("how long a load takes", "[.bench]") {
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
   std::cout << "load, 500 rules: " << took.count() / 20 << " ms\n";
 }
+
+TEST_CASE(
+    "a secret may come from a helper or from the store, and the printed configuration says the "
+    "same") {
+  const std::string text =
+      "version: 1\n"
+      "secrets:\n"
+      "  a: {source: {exec: [pass, show, \"x y\"], timeout: 2s, cache: 90s, env: [GNUPGHOME]}, "
+      "placeholder: {env: A}}\n"
+      "  b: {source: {exec: [./get], cache: once}, placeholder: {env: B}}\n"
+      "  c: {source: {exec: [git-credential-store], format: git-credential, host: github.com}, "
+      "placeholder: {env: C}}\n"
+      "  d: {source: {store: github}, placeholder: {env: D}}\n"
+      "  e: {source: {store: github, file: /var/lib/x/secrets}, placeholder: {env: E}}\n"
+      "policies: {p: {rules: [{hosts: [api.test], action: allow}]}}\n";
+  const Config config = parse_config(text, "/project/w.yaml");
+  const SourceConfig& a = config.secret("a")->source;
+  CHECK(a.kind == SourceConfig::Kind::exec);
+  CHECK(a.exec.argv == std::vector<std::string>{"pass", "show", "x y"});
+  CHECK(a.exec.timeout == std::chrono::seconds(2));
+  CHECK(a.exec.cache == std::chrono::seconds(90));
+  CHECK(a.exec.env == std::vector<std::string>{"GNUPGHOME"});
+  const SourceConfig& b = config.secret("b")->source;
+  CHECK(b.exec.argv.front() == "/project/get");
+  CHECK_FALSE(b.exec.cache.has_value());
+  CHECK(b.exec.timeout == std::chrono::seconds(5));
+  const SourceConfig& c = config.secret("c")->source;
+  CHECK(c.exec.format == HelperFormat::git_credential);
+  CHECK(c.exec.host == "github.com");
+  CHECK(c.exec.cache == std::chrono::minutes(5));
+  CHECK(config.secret("d")->source.store == "github");
+  CHECK(config.secret("d")->source.file.empty());
+  CHECK(config.secret("e")->source.file == "/var/lib/x/secrets");
+  const Config again = parse_config(to_yaml(config, "p"), "/project/w.yaml");
+  for (const char* name : {"a", "b", "c", "d", "e"})
+    CHECK(again.secret(name)->source == config.secret(name)->source);
+}
