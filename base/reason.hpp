@@ -22,6 +22,7 @@ enum class Reason : std::uint8_t {
   foreign_credential,
   secret_unavailable,
   secret_revoked,
+  secret_expired,
   mint_failed,
   audit_unavailable,
   response_unmaskable,

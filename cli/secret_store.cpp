@@ -83,7 +83,9 @@ PreparedSecrets SecretStore::for_session(const PolicyConfig& policy, Random& ran
     prepared.placeholder_env[held.placeholder_env] = placeholder;
     credentials.push_back({name, 1, held.value, std::move(placeholder)});
   }
-  prepared.secrets = std::make_unique<SessionSecrets>(std::move(credentials), policy.grants);
+  std::vector<Grant> grants = policy.grants;
+  for (const Capture& capture : policy.captures) grants.push_back(capture.standing_grant());
+  prepared.secrets = std::make_unique<SessionSecrets>(std::move(credentials), std::move(grants));
   prepared.certificates = certificates_.at(policy.name);
   return prepared;
 }

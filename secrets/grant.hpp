@@ -12,7 +12,7 @@ namespace warder {
 
 // A place in a request where a swap is legal. Later: query, path, body, ws.
 struct Place {
-  enum class Kind : std::uint8_t { header, basic };
+  enum class Kind : std::uint8_t { header, basic, query, path, body_json, body_form, body, ws };
   Kind kind = Kind::header;
   std::string name;         // header: lower-case field name
   std::string str() const;  // "header:x-api-key", "basic"

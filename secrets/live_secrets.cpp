@@ -1,9 +1,42 @@
 #include "secrets/live_secrets.hpp"
 
+#include <sodium.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "secrets/placeholder.hpp"
+
 namespace warder {
+namespace {
+
+void retire(Credential& credential) {
+  if (credential.value) credential.former.push_back(std::move(credential.value));
+  credential.value = nullptr;
+  credential.is_revoked = true;
+}
+
+bool holds(const Credential& credential, std::string_view value) {
+  return credential.value && credential.value->reveal([&](std::string_view held) {
+    return held.size() == value.size() &&
+           sodium_memcmp(held.data(), value.data(), value.size()) == 0;
+  });
+}
+
+void drop_oldest_minted(std::vector<Credential>& credentials, std::vector<Grant>& grants) {
+  const auto minted = [](const Credential& each) { return each.is_minted; };
+  const auto over = [](const Credential& each) { return each.is_minted && each.is_revoked; };
+  while (std::count_if(credentials.begin(), credentials.end(), minted) >
+         static_cast<std::ptrdiff_t>(LiveSecrets::kMostMinted)) {
+    auto oldest = std::find_if(credentials.begin(), credentials.end(), over);
+    if (oldest == credentials.end())
+      oldest = std::find_if(credentials.begin(), credentials.end(), minted);
+    std::erase_if(grants, [&](const Grant& grant) { return grant.secret == oldest->name; });
+    credentials.erase(oldest);
+  }
+}
+
+}  // namespace
 
 std::shared_ptr<const SessionSecrets> LiveSecrets::now() const {
   const std::scoped_lock lock(mutex_);
@@ -19,24 +52,75 @@ bool LiveSecrets::rotate(std::string_view secret, std::shared_ptr<const SecretVa
 }
 
 bool LiveSecrets::revoke(std::string_view secret) {
-  const bool done = change(secret, [](Credential& credential) {
-    if (credential.value) credential.former.push_back(std::move(credential.value));
-    credential.value = nullptr;
-    credential.is_revoked = true;
-  });
+  const bool done = change(secret, retire);
   if (done) ++revocations_;
   return done;
 }
 
-void LiveSecrets::add(Credential credential, std::vector<Grant> grants) {
+std::vector<std::string> LiveSecrets::mint(const std::vector<Minted>& minted, Random& random) {
+  std::vector<std::string> placeholders;
   {
     const std::scoped_lock lock(changing_);
     const auto before = now();
     std::vector<Credential> credentials = before->credentials();
-    credentials.push_back(std::move(credential));
-    std::vector<Grant> all = before->grants();
-    std::move(grants.begin(), grants.end(), std::back_inserter(all));
-    replace(std::move(credentials), std::move(all));
+    std::vector<Grant> grants = before->grants();
+    for (const Minted& each : minted)
+      placeholders.push_back(mint_one(each, random, credentials, grants));
+    drop_oldest_minted(credentials, grants);
+    SteadyTime next = SteadyTime::max();
+    for (const Credential& credential : credentials) {
+      if (credential.expires && !credential.is_expired) next = std::min(next, *credential.expires);
+    }
+    next_expiry_ = next;
+    replace(std::move(credentials), std::move(grants));
+  }
+  if (changed_) changed_();
+  return placeholders;
+}
+
+std::string LiveSecrets::mint_one(const Minted& minted, Random& random,
+                                  std::vector<Credential>& credentials,
+                                  std::vector<Grant>& grants) {
+  std::size_t alike = 0;
+  for (Credential& credential : credentials) {
+    if (credential.name == minted.name || credential.name.starts_with(minted.name + '.')) ++alike;
+    if (!holds(credential, minted.value)) continue;
+    if (credential.is_minted) credential.expires = minted.expires;
+    return credential.placeholder;
+  }
+  Credential made;
+  made.name = minted.name;
+  if (alike != 0) made.name += '.' + std::to_string(++minted_);
+  made.value = std::make_shared<const SecretValue>(minted.value);
+  made.placeholder = make_placeholder(minted.value, random);
+  made.is_minted = true;
+  made.expires = minted.expires;
+  for (Grant grant : minted.grants) {
+    grant.secret = made.name;
+    grants.push_back(std::move(grant));
+  }
+  credentials.push_back(std::move(made));
+  return credentials.back().placeholder;
+}
+
+void LiveSecrets::expire(SteadyTime time) {
+  if (time < next_expiry_.load()) return;
+  {
+    const std::scoped_lock lock(changing_);
+    const auto before = now();
+    std::vector<Credential> credentials = before->credentials();
+    SteadyTime next = SteadyTime::max();
+    for (Credential& credential : credentials) {
+      if (!credential.expires || credential.is_revoked) continue;
+      if (*credential.expires > time) {
+        next = std::min(next, *credential.expires);
+        continue;
+      }
+      retire(credential);
+      credential.is_expired = true;
+    }
+    next_expiry_ = next;
+    replace(std::move(credentials), before->grants());
   }
   if (changed_) changed_();
 }
