@@ -5,7 +5,7 @@
 namespace warder {
 namespace {
 
-constexpr std::array<ReasonInfo, 37> kReasons{{
+constexpr std::array<ReasonInfo, 38> kReasons{{
     {"none", 200, "", "nothing went wrong"},
     {"host_not_allowed", 403, "http_request_denied", "no rule allows this host"},
     {"method_not_allowed", 403, "http_request_denied", "no rule allows this method here"},
@@ -29,6 +29,7 @@ constexpr std::array<ReasonInfo, 37> kReasons{{
     {"secret_revoked", 403, "http_request_denied", "the secret that it uses was revoked"},
     {"body_unswappable", 415, "http_request_error",
      "a body that a secret may be swapped into cannot be read or rewritten"},
+    {"secret_expired", 401, "http_request_denied", "the token that it uses has expired"},
     {"mint_failed", 503, "proxy_internal_error", "a credential could not be made"},
     {"audit_unavailable", 503, "proxy_internal_error",
      "the audit log cannot take a record, so nothing may leave"},

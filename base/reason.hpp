@@ -23,6 +23,7 @@ enum class Reason : std::uint8_t {
   secret_unavailable,
   secret_revoked,
   body_unswappable,
+  secret_expired,
   mint_failed,
   audit_unavailable,
   response_unmaskable,

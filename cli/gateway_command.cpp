@@ -184,6 +184,7 @@ int run_gateway(const GatewayArgs& args) {
     auto session = std::make_shared<Session>(
         run + "/" + listener.name, Policy(policy.name, policy.rules), std::move(prepared.secrets));
     session->certificates = std::move(prepared.certificates);
+    session->captures = policy.captures;
     session->announce = [name = listener.name](const std::string& line) {
       say(name + ": " + line);
     };

@@ -149,6 +149,7 @@ AdminReply RunService::begin(const AdminRequest& request) {
     run->session = std::make_shared<Session>(
         run->welcome.session, Policy(policy->name, policy->rules), std::move(prepared.secrets));
     run->session->certificates = std::move(prepared.certificates);
+    run->session->captures = policy->captures;
   } catch (const std::exception& error) {
     return refused(400, error.what());
   }

@@ -42,6 +42,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   auto session = std::make_shared<Session>(run, Policy(policy->name, policy->rules),
                                            std::move(prepared.secrets));
   session->certificates = std::move(prepared.certificates);
+  session->captures = policy->captures;
   session->announce = spec.announce;
   SandboxTrust trust{gateway.authority().pem(), gateway.authority().subject_hash()};
   Sandbox sandbox =

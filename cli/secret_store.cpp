@@ -109,7 +109,9 @@ PreparedSecrets SecretStore::for_session(const PolicyConfig& policy, Random& ran
     credentials.push_back({name, life.version(), life.value(), std::move(placeholder)});
     if (!life.value()) credentials.back().former.push_back(life.last_value());
   }
-  prepared.secrets = std::make_unique<SessionSecrets>(std::move(credentials), policy.grants);
+  std::vector<Grant> grants = policy.grants;
+  for (const Capture& capture : policy.captures) grants.push_back(capture.standing_grant());
+  prepared.secrets = std::make_unique<SessionSecrets>(std::move(credentials), std::move(grants));
   prepared.certificates = certificates_.at(policy.name);
   return prepared;
 }

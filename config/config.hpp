@@ -12,6 +12,7 @@
 
 #include "http/authority.hpp"
 #include "policy/rule.hpp"
+#include "secrets/capture.hpp"
 #include "secrets/grant.hpp"
 #include "secrets/helper_reply.hpp"
 #include "secrets/placeholder.hpp"
@@ -62,6 +63,7 @@ struct PolicyConfig {
   std::vector<Grant> grants;
   std::string where;
   std::vector<CertificateGrant> certificates;
+  std::vector<Capture> captures;
 };
 
 // The connections to origins that one session keeps open for its next requests.

@@ -12,8 +12,9 @@ namespace warder {
 namespace {
 
 const Keys& grant_keys() {
-  static const Keys kKeys{
-      "a grant", {"secret", "hosts", "at", "foreign", "plain_http", "max", "client_certificate"}};
+  static const Keys kKeys{"a grant",
+                          {"secret", "hosts", "at", "foreign", "plain_http", "max",
+                           "client_certificate", "capture"}};
   return kKeys;
 }
 const Keys& certificate_grant_keys() {
@@ -154,6 +155,18 @@ void check_secret(const Reader& reader, const YamlNode& node,
 
 }  // namespace
 
+std::vector<Place> read_places(const Reader& reader, const YamlNode& node) {
+  std::vector<Place> places;
+  for (const YamlNode& entry : reader.list(node, "at")) {
+    Place place = read_place(reader, entry);
+    if (std::find(places.begin(), places.end(), place) != places.end()) {
+      reader.fail(entry.place, in_quotes(entry.text) + " stands twice in this list: remove one");
+    }
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
 std::vector<Grant> read_grants(const Reader& reader, const YamlNode& node,
                                const std::vector<SecretConfig>& secrets) {
   std::vector<Grant> grants;
@@ -166,23 +179,13 @@ std::vector<Grant> read_grants(const Reader& reader, const YamlNode& node,
                   "a grant must be a map such as {secret: NAME, hosts: [api.example.com]}, not " +
                       describe(item));
     }
-    if (is_certificate_grant(reader, item)) continue;
+    if (is_certificate_grant(reader, item) || is_capture_grant(reader, item)) continue;
     reader.expect_keys(item, grant_keys());
     const YamlNode& secret = reader.need(item, "secret", grant_keys());
     check_secret(reader, secret, secrets);
     Grant grant{secret.text, read_hosts(reader, reader.need(item, "hosts", grant_keys())),
                 default_places(), reader.where(item.place)};
-    if (const YamlNode* at = reader.find(item, "at")) {
-      grant.at.clear();
-      for (const YamlNode& entry : reader.list(*at, "at")) {
-        Place place = read_place(reader, entry);
-        if (std::find(grant.at.begin(), grant.at.end(), place) != grant.at.end()) {
-          reader.fail(entry.place,
-                      in_quotes(entry.text) + " stands twice in this list: remove one");
-        }
-        grant.at.push_back(std::move(place));
-      }
-    }
+    if (const YamlNode* at = reader.find(item, "at")) grant.at = read_places(reader, *at);
     if (const YamlNode* foreign = reader.find(item, "foreign"))
       grant.foreign = read_foreign(reader, *foreign);
     if (const YamlNode* plain = reader.find(item, "plain_http"))

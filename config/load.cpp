@@ -54,10 +54,17 @@ void read_all_grants(const Reader& reader, const YamlNode& node,
   policy.certificates = read_certificate_grants(reader, node);
   auto grant = policy.grants.begin();
   auto certificate = policy.certificates.begin();
+  policy.captures = read_captures(reader, node);
+  auto capture = policy.captures.begin();
   for (const YamlNode& item : node.items) {
     if (is_certificate_grant(reader, item)) {
       expect_use(reader, item.place, "a client certificate", (certificate++)->hosts, policy.rules,
                  "certificate is ever shown");
+    } else if (is_capture_grant(reader, item)) {
+      const std::string what = "what '" + capture->name + "' captures";
+      expect_use(reader, item.place, what, capture->from, policy.rules, "token is ever captured");
+      expect_use(reader, item.place, what, (capture++)->hosts, policy.rules,
+                 "placeholder is ever swapped");
     } else {
       expect_use(reader, item.place, "'" + grant->secret + "'", grant->hosts, policy.rules,
                  "placeholder is ever swapped");

@@ -16,6 +16,11 @@ std::vector<Grant> read_grants(const Reader& reader, const YamlNode& node,
 // The others of the same list.
 std::vector<CertificateGrant> read_certificate_grants(const Reader& reader, const YamlNode& node);
 bool is_certificate_grant(const Reader& reader, const YamlNode& grant);
+// And those of what token endpoints mint.
+std::vector<Capture> read_captures(const Reader& reader, const YamlNode& node);
+bool is_capture_grant(const Reader& reader, const YamlNode& grant);
+// `at` of a grant.
+std::vector<Place> read_places(const Reader& reader, const YamlNode& node);
 std::vector<HostPattern> read_hosts(const Reader& reader, const YamlNode& node);
 // Where a value comes from; `in` begins each error: "source of secret 'x'".
 SourceConfig read_source(const Reader& reader, const YamlNode& node, const std::string& in);

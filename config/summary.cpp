@@ -98,6 +98,15 @@ std::string line_of(const CertificateGrant& grant) {
          hosts_of(grant.hosts) + " in tls   [" + grant.where + "]\n";
 }
 
+std::string line_of(const Capture& capture) {
+  return "  grant  what '" + capture.name + "' captures from " + hosts_of(capture.from) + " " +
+         joined(capture.paths, [](const PathPattern& path) { return path.str(); }) + " (" +
+         joined(capture.fields, [](const std::string& field) { return field; }) + ") at " +
+         hosts_of(capture.hosts) + " in " +
+         joined(capture.at, [](const Place& place) { return place.str(); }) + "   [" +
+         capture.where + "]\n";
+}
+
 std::string lines_of(const GatewayConfig& gateway) {
   std::string out;
   if (!gateway.audit_file.empty())
@@ -119,6 +128,7 @@ std::string summary(const Config& config) {
     for (const Rule& rule : policy.rules) out += line_of(rule);
     for (const Grant& grant : policy.grants) out += line_of(grant, config);
     for (const CertificateGrant& grant : policy.certificates) out += line_of(grant);
+    for (const Capture& capture : policy.captures) out += line_of(capture);
     out += "  refuse everything else\n";
   }
   if (config.policies.empty()) out += "no policy: everything is refused\n";

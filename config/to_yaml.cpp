@@ -106,9 +106,22 @@ std::string text_of(const CertificateGrant& grant) {
          ", key: " + scalar(grant.key.string()) + "}, hosts: " + hosts_of(grant.hosts) + "}\n";
 }
 
+std::string text_of(const Capture& capture) {
+  std::string out =
+      "      - {capture: {name: " + scalar(capture.name) + ", hosts: " + hosts_of(capture.from) +
+      ", paths: " +
+      list(capture.paths, [](const PathPattern& path) { return yaml_quoted(path.str()); }) +
+      ", fields: " + list(capture.fields, scalar) + "}, hosts: " + hosts_of(capture.hosts);
+  if (capture.at != default_places()) {
+    out += ", at: " + list(capture.at, [](const Place& place) { return yaml_quoted(place.str()); });
+  }
+  return out + "}\n";
+}
+
 std::string text_of(const PolicyConfig& policy) {
   std::string out = "policies:\n  " + scalar(policy.name) + ":";
-  const bool has_grants = !policy.grants.empty() || !policy.certificates.empty();
+  const bool has_grants =
+      !policy.grants.empty() || !policy.certificates.empty() || !policy.captures.empty();
   if (policy.rules.empty() && !has_grants) return out + " {rules: []}\n";
   out += '\n';
   if (!policy.rules.empty()) out += "    rules:\n";
@@ -116,6 +129,7 @@ std::string text_of(const PolicyConfig& policy) {
   if (has_grants) out += "    grants:\n";
   for (const Grant& grant : policy.grants) out += text_of(grant);
   for (const CertificateGrant& grant : policy.certificates) out += text_of(grant);
+  for (const Capture& capture : policy.captures) out += text_of(capture);
   return out;
 }
 

@@ -50,8 +50,8 @@ struct Exchange {
   std::unique_ptr<OriginLeg> origin;  // once it was reached
   Gateway& gateway;
   Session& session;
-  const std::shared_ptr<const SessionSecrets> secrets;  // as they were when it began
   const SteadyTime began = std::chrono::steady_clock::now();
+  std::shared_ptr<const SessionSecrets> secrets;  // as they were when it began
   RequestHead head;  // as the sandbox sent it, then as it leaves: never holds a value
   Framing framing;   // of the request's body
   HttpVersion client_version = HttpVersion::http11;
@@ -61,6 +61,7 @@ struct Exchange {
   std::shared_ptr<const ClientIdentity> identity;  // a client certificate; may be null
   SwapPlan swap;
   BodyPlan body;  // what its body, or a WebSocket's messages, may hold
+  const Capture* capture = nullptr;  // what it asks for may be a token
   std::optional<WsOffer> websocket;  // the client asks for one
   std::string target;                // origin form
   std::string shown_path;            // as recorded
@@ -107,6 +108,8 @@ Task<> stop_upload(Exchange& exchange);
 Task<std::optional<Refusal>> await_response(Exchange& exchange);
 // Masks and relays the response whose head await_response() found. A refusal: it could not be, or it broke off.
 Task<std::optional<Refusal>> relay_response(Exchange& exchange);
+// The same for an answer of a token endpoint: what it mints becomes the sandbox's placeholders. (token_reply.cpp)
+Task<std::optional<Refusal>> relay_token_reply(Exchange& exchange);
 // The same where that head is a 101: its frames both ways, until one side is done. (websocket.cpp)
 Task<std::optional<Refusal>> relay_websocket(Exchange& exchange);
 

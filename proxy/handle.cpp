@@ -228,7 +228,7 @@ Exchange::Exchange(Connection& of, ClientLeg& with, IncomingRequest request)
       client(with),
       gateway(of.gateway),
       session(*of.session),
-      secrets(session.secrets.now()),
+      secrets(session.secrets.at(began)),
       head(std::move(request.head)),
       framing(request.framing),
       client_version(request.version),
@@ -332,6 +332,9 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   strip_foreign(exchange.head.fields, exchange.swap);
   exchange.target = strip_foreign(std::move(exchange.target), exchange.swap);
   if (exchange.authority->scheme == Scheme::https)
+    exchange.capture =
+        find_capture(session.captures, exchange.authority->host, judged.target.path);
+  if (exchange.authority->scheme == Scheme::https)
     exchange.identity = session.certificates.find(exchange.authority->host);
 
   exchange.websocket = find_ws_offer(exchange.head, exchange.framing, exchange.client_version);
@@ -350,6 +353,7 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
     co_return co_await refuse(exchange, std::move(refusal));
   }
   if (exchange.websocket) offer_ws_upgrade(exchange.head);
+  if (exchange.capture != nullptr) exchange.head.fields.set("accept-encoding", "identity");
   if (auto refused = plan_what_follows(exchange))
     co_return co_await refuse(exchange, refusal_of(*refused));
   if (!exchange.websocket && !exchange.body.empty()) {
@@ -372,6 +376,8 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   auto failed = co_await ask_origin(exchange);
   if (!failed && exchange.origin->head().status == 101)
     failed = co_await relay_websocket(exchange);
+  else if (!failed && exchange.capture != nullptr)
+    failed = co_await relay_token_reply(exchange);
   else if (!failed)
     failed = co_await relay_response(exchange);
   if (failed) co_return co_await refuse(exchange, std::move(*failed));

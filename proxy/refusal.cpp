@@ -39,6 +39,7 @@ std::string text_body(const Refusal& refusal) {
 std::string_view status_phrase(int status) {
   switch (status) {
     case 400: return "Bad Request";
+    case 401: return "Unauthorized";
     case 403: return "Forbidden";
     case 407: return "Proxy Authentication Required";
     case 408: return "Request Timeout";
@@ -71,6 +72,8 @@ RefusalMessage refusal_message(const Refusal& refusal, const RequestHead& reques
   head.fields.add("Content-Type", json ? "application/json" : "text/plain; charset=utf-8");
   head.fields.add("Content-Length", std::to_string(body.size()));
   head.fields.add("Cache-Control", "no-store");
+  // What a client's own refreshing goes by (RFC 6750 section 3).
+  if (what.status == 401) head.fields.add("WWW-Authenticate", "Bearer error=\"invalid_token\"");
   if (what.status == 407) head.fields.add("Proxy-Authenticate", "Basic realm=\"warder\"");
   if (request.method != "HEAD") message.body = std::move(body);
   return message;

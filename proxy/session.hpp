@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "audit/burst.hpp"
 #include "dns/zone.hpp"
@@ -13,6 +14,7 @@
 #include "proxy/denials.hpp"
 #include "proxy/life.hpp"
 #include "proxy/session_origins.hpp"
+#include "secrets/capture.hpp"
 #include "secrets/live_secrets.hpp"
 
 namespace warder {
@@ -24,7 +26,8 @@ struct Session {
   const std::string id;
   const Policy policy;
   LiveSecrets secrets;
-  ClientCertificates certificates;  // set before it is served
+  ClientCertificates certificates;  // set before it is served, as these are
+  std::vector<Capture> captures;
   dns::Zone zone;
   audit::Burst denied_lookups;
   Denials denials;

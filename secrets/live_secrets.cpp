@@ -1,7 +1,11 @@
 #include "secrets/live_secrets.hpp"
 
+#include <sodium.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "secrets/placeholder.hpp"
 
 namespace warder {
 namespace {
@@ -15,12 +19,37 @@ void retire(Credential& credential) {
     credential.former.erase(credential.former.begin());
 }
 
+void revoke_now(Credential& credential) {
+  retire(credential);
+  credential.is_revoked = true;
+}
+
 void replace_value(Credential& credential, std::shared_ptr<const SecretValue> value) {
   retire(credential);
   if (value) {
     std::erase_if(credential.former, [&](const auto& old) { return same_value(*old, *value); });
   }
   credential.value = std::move(value);
+}
+
+bool holds(const Credential& credential, std::string_view value) {
+  return credential.value && credential.value->reveal([&](std::string_view held) {
+    return held.size() == value.size() &&
+           sodium_memcmp(held.data(), value.data(), value.size()) == 0;
+  });
+}
+
+void drop_oldest_minted(std::vector<Credential>& credentials, std::vector<Grant>& grants) {
+  const auto minted = [](const Credential& each) { return each.is_minted; };
+  const auto over = [](const Credential& each) { return each.is_minted && each.is_revoked; };
+  while (std::count_if(credentials.begin(), credentials.end(), minted) >
+         static_cast<std::ptrdiff_t>(LiveSecrets::kMostMinted)) {
+    auto oldest = std::find_if(credentials.begin(), credentials.end(), over);
+    if (oldest == credentials.end())
+      oldest = std::find_if(credentials.begin(), credentials.end(), minted);
+    std::erase_if(grants, [&](const Grant& grant) { return grant.secret == oldest->name; });
+    credentials.erase(oldest);
+  }
 }
 
 }  // namespace
@@ -46,23 +75,75 @@ bool LiveSecrets::set(std::string_view secret, std::shared_ptr<const SecretValue
 }
 
 bool LiveSecrets::revoke(std::string_view secret) {
-  const bool done = change(secret, [](Credential& credential) {
-    retire(credential);
-    credential.is_revoked = true;
-  });
+  const bool done = change(secret, [](Credential& credential) { revoke_now(credential); });
   if (done) ++revocations_;
   return done;
 }
 
-void LiveSecrets::add(Credential credential, std::vector<Grant> grants) {
+std::vector<std::string> LiveSecrets::mint(const std::vector<Minted>& minted, Random& random) {
+  std::vector<std::string> placeholders;
   {
     const std::scoped_lock lock(changing_);
     const auto before = now();
     std::vector<Credential> credentials = before->credentials();
-    credentials.push_back(std::move(credential));
-    std::vector<Grant> all = before->grants();
-    std::move(grants.begin(), grants.end(), std::back_inserter(all));
-    replace(std::move(credentials), std::move(all));
+    std::vector<Grant> grants = before->grants();
+    for (const Minted& each : minted)
+      placeholders.push_back(mint_one(each, random, credentials, grants));
+    drop_oldest_minted(credentials, grants);
+    SteadyTime next = SteadyTime::max();
+    for (const Credential& credential : credentials) {
+      if (credential.expires && !credential.is_expired) next = std::min(next, *credential.expires);
+    }
+    next_expiry_ = next;
+    replace(std::move(credentials), std::move(grants));
+  }
+  if (changed_) changed_();
+  return placeholders;
+}
+
+std::string LiveSecrets::mint_one(const Minted& minted, Random& random,
+                                  std::vector<Credential>& credentials,
+                                  std::vector<Grant>& grants) {
+  std::size_t alike = 0;
+  for (Credential& credential : credentials) {
+    if (credential.name == minted.name || credential.name.starts_with(minted.name + '.')) ++alike;
+    if (!holds(credential, minted.value)) continue;
+    if (credential.is_minted) credential.expires = minted.expires;
+    return credential.placeholder;
+  }
+  Credential made;
+  made.name = minted.name;
+  if (alike != 0) made.name += '.' + std::to_string(++minted_);
+  made.value = std::make_shared<const SecretValue>(minted.value);
+  made.placeholder = make_placeholder(minted.value, random);
+  made.is_minted = true;
+  made.expires = minted.expires;
+  for (Grant grant : minted.grants) {
+    grant.secret = made.name;
+    grants.push_back(std::move(grant));
+  }
+  credentials.push_back(std::move(made));
+  return credentials.back().placeholder;
+}
+
+void LiveSecrets::expire(SteadyTime time) {
+  if (time < next_expiry_.load()) return;
+  {
+    const std::scoped_lock lock(changing_);
+    const auto before = now();
+    std::vector<Credential> credentials = before->credentials();
+    SteadyTime next = SteadyTime::max();
+    for (Credential& credential : credentials) {
+      if (!credential.expires || credential.is_revoked) continue;
+      if (*credential.expires > time) {
+        next = std::min(next, *credential.expires);
+        continue;
+      }
+      revoke_now(credential);
+      credential.is_expired = true;
+    }
+    next_expiry_ = next;
+    replace(std::move(credentials), before->grants());
   }
   if (changed_) changed_();
 }
@@ -89,6 +170,7 @@ void LiveSecrets::replace(std::vector<Credential> credentials, std::vector<Grant
   next->set_foreign_of(*now());
   const std::scoped_lock lock(mutex_);
   now_ = std::move(next);
+  ++changes_;
 }
 
 }  // namespace warder

@@ -3,14 +3,17 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/random.hpp"
 #include "secrets/session_secrets.hpp"
 
 namespace warder {
@@ -18,6 +21,8 @@ namespace warder {
 // Thread-safe. A change is seen by every exchange that begins after it.
 class LiveSecrets {
  public:
+  using SteadyTime = std::chrono::steady_clock::time_point;
+
   explicit LiveSecrets(std::shared_ptr<const SessionSecrets> first) : now_(std::move(first)) {}
 
   std::shared_ptr<const SessionSecrets> now() const;
@@ -30,10 +35,29 @@ class LiveSecrets {
   bool set(std::string_view secret, std::shared_ptr<const SecretValue> value, unsigned version);
   // No value any more: its placeholder is a tripwire from now on, its values stay masked. False: as above.
   bool revoke(std::string_view secret);
-  // Another secret, with what it is good for. Its name is new.
-  void add(Credential credential, std::vector<Grant> grants);
   // Of each secret, how many former values stay masked: a source that rotates for years has no end of them.
-  static constexpr std::size_t kMostFormer = 16;
+  static constexpr std::size_t kMostFormer = 256;
+
+  // A credential that an origin gave out in this session: the sandbox gets a placeholder for it.
+  struct Minted {
+    std::string name;           // "acme.access_token"; a further one is "acme.access_token.2"
+    std::string_view value;     // fit to be a secret's: refuse_value()
+    std::vector<Grant> grants;  // whose `secret` is filled in here
+    std::optional<SteadyTime> expires;
+  };
+  // The placeholders, in the same order. A value that the session has already keeps its placeholder. Beyond kMostMinted
+  // the oldest goes, one that is over before one that is not: it is neither swapped in nor masked any more.
+  std::vector<std::string> mint(const std::vector<Minted>& minted, Random& random);
+  static constexpr std::size_t kMostMinted = 32;
+  // now(), with what has run out by `time` revoked.
+  std::shared_ptr<const SessionSecrets> at(SteadyTime time) {
+    expire(time);
+    return now();
+  }
+  // What has run out is revoked, but for that what uses it may go on.
+  void expire(SteadyTime now);
+  // How many changes there have been. Whoever sees a new one gets its snapshot from now().
+  std::uint64_t changes() const { return changes_; }
   // How many secrets have been revoked, ever.
   std::uint64_t revocations() const { return revocations_; }
 
@@ -42,13 +66,18 @@ class LiveSecrets {
 
  private:
   bool change(std::string_view secret, const std::function<void(Credential&)>& how);
+  std::string mint_one(const Minted& minted, Random& random, std::vector<Credential>& credentials,
+                       std::vector<Grant>& grants);
   void replace(std::vector<Credential> credentials, std::vector<Grant> grants);
 
   mutable std::mutex mutex_;  // guards now_
   std::mutex changing_;       // one change at a time
   std::shared_ptr<const SessionSecrets> now_;
+  std::uint64_t minted_ = 1;  // guarded by changing_
   std::function<void()> changed_;
+  std::atomic<std::uint64_t> changes_{0};
   std::atomic<std::uint64_t> revocations_{0};
+  std::atomic<SteadyTime> next_expiry_{SteadyTime::max()};
 };
 
 }  // namespace warder

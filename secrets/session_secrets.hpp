@@ -3,8 +3,10 @@
 // with it.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +29,10 @@ struct Credential {
   // What it was before: never swapped in, always masked.
   std::vector<std::shared_ptr<const SecretValue>> former{};
   bool is_revoked = false;  // its placeholder is a tripwire wherever it stands
+  // Of one that an origin minted in this session (secrets/live_secrets.hpp).
+  bool is_minted = false;
+  bool is_expired = false;  // revoked by time
+  std::optional<std::chrono::steady_clock::time_point> expires{};
 };
 
 class SessionSecrets {

@@ -157,6 +157,8 @@ class Planner {
   std::optional<SwapRefusal> revoked() const {
     for (const Sighting& seen : seen_) {
       if (!credential_of(seen).is_revoked) continue;
+      if (credential_of(seen).is_expired)
+        return refuse(Reason::secret_expired, seen, "refresh it: its life is over");
       return refuse(Reason::secret_revoked, seen, "ask for a new one: this one is not coming back");
     }
     return std::nullopt;

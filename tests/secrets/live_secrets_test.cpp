@@ -5,6 +5,7 @@
 #include "tests/support/catch.hpp"
 
 using namespace warder;
+using warder::test::SeededRandom;
 
 namespace {
 
@@ -30,12 +31,12 @@ std::string masked(const SessionSecrets& secrets, std::string text) {
   return text;
 }
 
-Reason planned(const SessionSecrets& secrets) {
+Reason planned(const SessionSecrets& secrets, const std::string& placeholder = kPlaceholder) {
   RequestHead head;
   head.method = "GET";
   head.target = "/";
   head.fields.add("Host", "api.test");
-  head.fields.add("Authorization", std::string("Bearer ") + kPlaceholder);
+  head.fields.add("Authorization", "Bearer " + placeholder);
   const auto name = HostName::parse("api.test");
   const auto plan = plan_swap(head, Authority{Scheme::https, *name, 443}, secrets);
   const auto* refused = std::get_if<SwapRefusal>(&plan);
@@ -90,14 +91,70 @@ TEST_CASE("the table of other sessions' placeholders outlives a change") {
   CHECK(changes == 1);
 }
 
-TEST_CASE("a secret that is minted joins the others") {
+namespace {
+
+LiveSecrets::Minted minted(std::string_view value, const std::string& name = "acme.access_token") {
+  Grant grant{
+      "", {std::get<HostPattern>(HostPattern::parse("other.test"))}, default_places(), "test:2"};
+  return {name, value, {grant}, std::nullopt};
+}
+
+}  // namespace
+
+TEST_CASE("a token that is minted becomes a secret of the session, with a placeholder") {
+  SeededRandom random{7};
   LiveSecrets live(one(kOld));
-  Grant grant{"minted",
-              {std::get<HostPattern>(HostPattern::parse("other.test"))},
-              default_places(),
-              "test:2"};
-  live.add({"minted", 1, value(kNew), "ghp_MINTEDabcdefghijklmnopqrstuvwxyz012"}, {grant});
-  CHECK(live.now()->credentials().size() == 2);
-  CHECK(live.now()->grants_for(*HostName::parse("other.test")).size() == 1);
-  CHECK(masked(*live.now(), kNew) == "ghp_MINTEDabcdefghijklmnopqrstuvwxyz012");
+  const auto placeholders =
+      live.mint({minted(kNew), minted("another-token-0123456789", "acme.x")}, random);
+  REQUIRE(placeholders.size() == 2);
+  const auto now = live.now();
+  REQUIRE(now->credentials().size() == 3);
+  CHECK(now->credentials()[1].name == "acme.access_token");
+  CHECK(now->credentials()[2].name == "acme.x");
+  CHECK(now->grants_for(*HostName::parse("other.test")).size() == 2);
+  CHECK(masked(*now, kNew) == placeholders[0]);
+  CHECK(placeholders[0].size() == std::string(kNew).size());
+
+  // The same value again keeps its placeholder, also where it is a configured secret's.
+  CHECK(live.mint({minted(kNew), minted(kOld)}, random) ==
+        std::vector<std::string>{placeholders[0], kPlaceholder});
+  CHECK(live.now()->credentials().size() == 3);
+  CHECK(live.mint({minted("yet-another-token-0123456")}, random)[0] != placeholders[0]);
+  CHECK(live.now()->credentials()[3].name == "acme.access_token.2");
+}
+
+TEST_CASE("a token that has run out is refused so that its client refreshes it") {
+  SeededRandom random{7};
+  LiveSecrets live(one(kOld));
+  const LiveSecrets::SteadyTime begin{std::chrono::hours(1)};
+  auto first = minted(kNew);
+  first.grants[0].hosts = {std::get<HostPattern>(HostPattern::parse("api.test"))};
+  first.expires = begin + std::chrono::seconds(60);
+  const std::string placeholder = live.mint({first}, random)[0];
+  live.expire(begin + std::chrono::seconds(59));
+  CHECK(planned(*live.now(), placeholder) == Reason::none);
+  live.expire(begin + std::chrono::seconds(60));
+  CHECK(planned(*live.now(), placeholder) == Reason::secret_expired);
+  CHECK(masked(*live.now(), kNew) == placeholder);
+  CHECK(planned(*live.now()) == Reason::none);
+  CHECK(live.revocations() == 0);
+}
+
+TEST_CASE("minted tokens are bounded: the oldest goes, one that is over first") {
+  SeededRandom random{7};
+  LiveSecrets live(one(kOld));
+  std::vector<std::string> values;
+  for (std::size_t i = 0; i < LiveSecrets::kMostMinted + 2; ++i)
+    values.push_back("token-number-" + std::to_string(1'000 + i) + "-abcdefgh");
+  for (std::size_t i = 0; i < LiveSecrets::kMostMinted; ++i) live.mint({minted(values[i])}, random);
+  const std::string third = live.now()->credentials()[3].name;
+  REQUIRE(live.revoke(third));
+  live.mint({minted(values[LiveSecrets::kMostMinted])}, random);
+  CHECK(live.now()->credential(third) == nullptr);
+  CHECK(masked(*live.now(), values[0]) != values[0]);
+  live.mint({minted(values[LiveSecrets::kMostMinted + 1])}, random);
+  CHECK(masked(*live.now(), values[0]) == values[0]);
+  CHECK(live.now()->credentials().size() == LiveSecrets::kMostMinted + 1);
+  CHECK(live.now()->grants().size() == LiveSecrets::kMostMinted + 1);
+  CHECK(live.now()->credential("github") != nullptr);
 }

@@ -1,0 +1,148 @@
+// The answer of a token endpoint on its way down: read whole, its tokens kept here, placeholders in their places.
+#include "secrets/token_reply.hpp"
+
+#include <algorithm>
+
+#include "base/random.hpp"
+#include "proxy/exchange.hpp"
+#include "secrets/secret_value.hpp"
+
+namespace warder {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{256} * 1024;
+
+Refusal plain(Reason reason, std::string detail = {}) {
+  Refusal refusal;
+  refusal.reason = reason;
+  refusal.detail = std::move(detail);
+  return refusal;
+}
+
+Refusal uncaptured(const Exchange& exchange, const std::string& why) {
+  return plain(Reason::response_unmaskable,
+               "a reply that capture '" + exchange.capture->name + "' covers " + why);
+}
+
+std::string media_type(const ResponseHead& head) {
+  const HeaderField* field = head.fields.find("content-type");
+  if (field == nullptr) return "";
+  std::string type = field->value.substr(0, field->value.find(';'));
+  while (!type.empty() && (type.back() == ' ' || type.back() == '\t')) type.pop_back();
+  std::transform(type.begin(), type.end(), type.begin(), [](unsigned char c) {
+    return static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  });
+  return type;
+}
+
+// What a program would read as tokens: pages for people and files pass as from any other place.
+bool may_hold_tokens(const ResponseHead& head) {
+  const std::string type = media_type(head);
+  return type.empty() || type.ends_with("json") || type == "application/x-www-form-urlencoded" ||
+         type == "text/plain" || type == "text/javascript";
+}
+
+TokenReplyForm form_of(const ResponseHead& head, std::string_view body) {
+  const std::string type = media_type(head);
+  if (type == "application/x-www-form-urlencoded") return TokenReplyForm::form;
+  if (type.ends_with("json")) return TokenReplyForm::json;
+  const std::size_t first = body.find_first_not_of(" \t\r\n");
+  const bool json = first != std::string_view::npos && (body[first] == '{' || body[first] == '[');
+  return json ? TokenReplyForm::json : TokenReplyForm::form;
+}
+
+// The whole body. nullopt: `failed` says why there is none.
+Task<std::optional<WipedBytes>> gather(Exchange& exchange, Refusal& failed) {
+  WipedBytes body;
+  body.reserve(4096);
+  for (;;) {
+    const BodyStep step = co_await exchange.origin->read_body();
+    if (step.kind == BodyStep::Kind::end) co_return std::move(body);
+    if (step.kind == BodyStep::Kind::failed) {
+      failed = exchange.ended           ? plain(*exchange.ended)
+               : exchange.upload.failed ? *exchange.upload.failed
+                                        : plain(step.reason, step.detail);
+      co_return std::nullopt;
+    }
+    if (body.size() + step.piece.size() > kMostBytes) {
+      failed = uncaptured(exchange, "is longer than 256 KiB");
+      co_return std::nullopt;
+    }
+    body.insert(body.end(), step.piece.begin(), step.piece.end());
+  }
+}
+
+// The body with placeholders in it; or why it must not pass.
+std::variant<std::string, Refusal> captured(Exchange& exchange, const WipedBytes& body) {
+  const Capture& capture = *exchange.capture;
+  const TokenReplyForm form = form_of(exchange.origin->head(), as_view(body));
+  auto read = read_token_reply(as_view(body), form, capture.fields);
+  if (const auto* why = std::get_if<std::string>(&read)) return uncaptured(exchange, *why);
+  const TokenReply& reply = std::get<TokenReply>(read);
+  std::vector<LiveSecrets::Minted> minted;
+  for (const TokenReply::Token& token : reply.tokens) {
+    if (auto why = refuse_value(as_view(token.value)))
+      return uncaptured(exchange, "has a '" + token.field + "' that " + *why);
+    LiveSecrets::Minted made{capture.name + '.' + token.field, as_view(token.value),
+                             capture.grants_of(token.field), std::nullopt};
+    // What refreshes the others outlives them.
+    const bool lasts = token.field == "refresh_token";
+    if (reply.expires_in && !lasts) made.expires = exchange.began + *reply.expires_in;
+    minted.push_back(std::move(made));
+    exchange.receipt.masked.push_back(
+        {capture.name + '.' + token.field, "body:" + token.field, "captured", 1});
+  }
+  std::vector<std::string> placeholders;
+  if (!minted.empty()) {
+    SystemRandom random;
+    placeholders = exchange.session.secrets.mint(minted, random);
+    exchange.secrets = exchange.session.secrets.now();
+  }
+  std::string out = with_tokens_replaced(as_view(body), reply, placeholders);
+  if (const std::size_t n = exchange.secrets->mask_set().mask(out); n != 0)
+    exchange.receipt.masked.push_back({"", "body", "", n});
+  return out;
+}
+
+}  // namespace
+
+Task<std::optional<Refusal>> relay_token_reply(Exchange& exchange) {
+  ResponseHead& head = exchange.origin->head();
+  if (exchange.origin->framing().kind == Framing::Kind::none || !may_hold_tokens(head))
+    co_return co_await relay_response(exchange);
+  if (is_coded(head)) co_return uncaptured(exchange, "is coded although identity was asked for");
+  Refusal failed;
+  const auto body = co_await gather(exchange, failed);
+  if (!body) co_return std::move(failed);
+  auto made = captured(exchange, *body);
+  if (auto* refused = std::get_if<Refusal>(&made)) co_return std::move(*refused);
+  const std::string& text = std::get<std::string>(made);
+
+  if (!exchange.is_request_done()) exchange.client_keeps_alive = false;
+  const AfterThis after = exchange.client_keeps_alive ? AfterThis::keep_open : AfterThis::close;
+  for (const char* name : {"content-length", "content-md5", "digest", "content-digest",
+                           "repr-digest", "accept-ranges", "etag"}) {
+    head.fields.remove(name);
+  }
+  ResponsePlan plan = prepare_response(head, Framing(), exchange.secrets->mask_set(),
+                                       exchange.client_version, after);
+  for (audit::SecretMasked& entry : plan.masked)
+    exchange.receipt.masked.push_back(std::move(entry));
+  head.fields.set("content-length", std::to_string(text.size()));
+  exchange.receipt.status = head.status;
+  if (!plan.is_well_formed || !exchange.client.begin_answer(head, Delivery::length))
+    co_return plain(Reason::upstream_broken, "the response head is malformed");
+  exchange.answered = true;
+  HeaderList& trailers = exchange.origin->trailers();
+  mask_fields(trailers, exchange.secrets->mask_set(), "trailer:", exchange.receipt.masked);
+  exchange.client.hold(text);
+  if (!exchange.client.hold_end({}, trailers))
+    co_return plain(Reason::upstream_broken, "the trailers are malformed");
+  if (exchange.upload.failed) co_return *exchange.upload.failed;
+  if (!exchange.close_receipt(Reason::none, head.status))
+    co_return plain(Reason::audit_unavailable);
+  if (!co_await exchange.client.flush()) co_return plain(Reason::client_broken);
+  co_return std::nullopt;
+}
+
+}  // namespace warder
