@@ -12,9 +12,9 @@ namespace warder {
 namespace {
 
 const Keys& grant_keys() {
-  static const Keys kKeys{"a grant",
-                          {"secret", "hosts", "at", "foreign", "plain_http", "max",
-                           "client_certificate", "capture"}};
+  static const Keys kKeys{
+      "a grant",
+      {"secret", "hosts", "at", "foreign", "plain_http", "max", "client_certificate", "capture"}};
   return kKeys;
 }
 const Keys& certificate_grant_keys() {
@@ -70,8 +70,7 @@ Place read_pointer(const Reader& reader, const YamlNode& node, std::string point
   }
   const auto is_open = [](const std::string& token) { return token == "*" || token == "-"; };
   if (std::any_of(tokens->begin(), tokens->end(), is_open))
-    reader.fail(node.place,
-                entry + " names no one field: write its name, or its number in a list");
+    reader.fail(node.place, entry + " names no one field: write its name, or its number in a list");
   return {Place::Kind::body_json, std::move(pointer)};
 }
 

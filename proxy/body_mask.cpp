@@ -10,14 +10,14 @@ constexpr std::size_t kBudget = std::size_t{256} * 1024;  // of text, before oth
 
 }  // namespace
 
-BodyPlan plan_body(const ResponseHead& head, const Framing& framing, const MaskSet& masks,
+MaskPlan plan_mask(const ResponseHead& head, const Framing& framing, const FollowedMask& masks,
                    MayKnow origin) {
-  BodyPlan plan;
+  MaskPlan plan;
   const bool is_part = head.status == 206;
   if (origin == MayKnow::yes && is_part)
     plan.refused = "the origin sent a part (206) that nobody asked for";
   const bool is_empty = framing.kind == Framing::Kind::length && framing.length == 0;
-  if (masks.empty() || is_part || is_empty) return plan;
+  if (!masks.is_needed() || is_part || is_empty) return plan;
   // The answer to a HEAD and a 304 say of a body that is not here what would have become of it.
   const bool is_here = framing.kind != Framing::Kind::none;
   ContentCodings codings = content_codings(head.fields);
@@ -33,28 +33,29 @@ BodyPlan plan_body(const ResponseHead& head, const Framing& framing, const MaskS
   return plan;
 }
 
-bool BodyPlan::recodes() const {
+bool MaskPlan::recodes() const {
   const bool unfolds =
       compression == GrpcMask::Compression::gzip || compression == GrpcMask::Compression::deflate;
   return !undone.empty() || (grpc && unfolds);
 }
 
-BodyMask::BodyMask(const MaskSet& set, Masker::Holding holding, const BodyPlan& plan)
-    : set_(set), holding_(holding) {
-  if (set.empty()) return;
+BodyMask::BodyMask(const FollowedMask& masks, Masker::Holding holding, const MaskPlan& plan)
+    : masks_(masks), holding_(holding) {
+  if (!masks.is_needed()) return;
   if (!plan.undone.empty()) {
     decoder_.emplace(plan.undone);
     encoder_.emplace(plan.undone);
   }
   if (plan.grpc)
-    grpc_.emplace(set, holding, plan.compression, plan.unreadable);
+    grpc_.emplace(masks, holding, plan.compression, plan.unreadable);
   else
-    masker_.emplace(set, holding);
+    masker_.emplace(masks_.set(), holding);
 }
 
 std::string_view BodyMask::feed(std::string_view piece) {
   if (!failure_.empty()) return {};
   came_ = came_ || !piece.empty();
+  masks_.follow(masker_);
   if (!decoder_ && !grpc_) return masker_ ? masker_->feed(piece, scratch_) : piece;
   if (decoder_)
     decoder_->feed(piece);
@@ -176,7 +177,7 @@ bool BodyMask::holds_a_word() const {
 std::string_view BodyMask::release() {
   rest_.clear();
   end_masker();
-  masker_.emplace(set_, holding_);
+  masker_.emplace(masks_.set(), holding_);
   if (encoder_) encoder_->flush(rest_);
   waits_ = false;
   return rest_;

@@ -11,7 +11,7 @@
 #include "http/coding_encoder.hpp"
 #include "http/message.hpp"
 #include "proxy/grpc_mask.hpp"
-#include "secrets/mask.hpp"
+#include "secrets/followed_mask.hpp"
 
 namespace warder {
 
@@ -19,7 +19,7 @@ namespace warder {
 enum class MayKnow : bool { no, yes };
 
 // What is to be done so that a body can be searched.
-struct BodyPlan {
+struct MaskPlan {
   std::vector<Coding> undone;  // in the order in which they were applied
   bool grpc = false;
   GrpcMask::Compression compression = GrpcMask::Compression::none;  // of gRPC messages
@@ -30,12 +30,12 @@ struct BodyPlan {
   // May it leave with another length than it came with, whatever the mask does?
   bool recodes() const;
 };
-BodyPlan plan_body(const ResponseHead& head, const Framing& framing, const MaskSet& masks,
+MaskPlan plan_mask(const ResponseHead& head, const Framing& framing, const FollowedMask& masks,
                    MayKnow origin);
 
 class BodyMask {
  public:
-  BodyMask(const MaskSet& set, Masker::Holding holding, const BodyPlan& plan);
+  BodyMask(const FollowedMask& masks, Masker::Holding holding, const MaskPlan& plan);
   BodyMask(const BodyMask&) = delete;
   BodyMask& operator=(const BodyMask&) = delete;
 
@@ -66,7 +66,7 @@ class BodyMask {
   void end_masker();
   void end_with(std::string_view last);
 
-  const MaskSet& set_;
+  FollowedMask masks_;
   const Masker::Holding holding_;
   std::optional<Masker> masker_;  // neither this nor grpc_: nothing is searched
   std::optional<GrpcMask> grpc_;

@@ -32,7 +32,8 @@ Task<std::optional<Refusal>> pass_interim(Exchange& exchange) {
   if (interim.status == 101)
     co_return plain(Reason::upstream_broken, "the origin switched protocols unasked");
   if (exchange.client_version == HttpVersion::http10) co_return std::nullopt;
-  const ResponsePlan plan = prepare_response(interim, Framing(), exchange.secrets->mask_set(),
+  const FollowedMask masks(exchange.session.secrets);
+  const ResponsePlan plan = prepare_response(interim, Framing(), masks.set(),
                                              exchange.client_version, AfterThis::keep_open);
   if (!plan.is_well_formed)
     co_return plain(Reason::upstream_broken, "an interim response is malformed");
@@ -84,7 +85,8 @@ Task<std::optional<Refusal>> pass_end(Exchange& exchange, BodyMask& mask) {
   note_masked(exchange, mask.counts(), "body");
   if (!mask.failure().empty()) co_return unmaskable(mask);
   HeaderList& trailers = exchange.origin->trailers();
-  mask_fields(trailers, exchange.secrets->mask_set(), "trailer:", exchange.receipt.masked);
+  const FollowedMask masks(exchange.session.secrets);
+  mask_fields(trailers, masks.set(), "trailer:", exchange.receipt.masked);
   if (!exchange.client.hold_end(last, trailers)) {
     co_return plain(Reason::upstream_broken, "the trailers are malformed");
   }
@@ -132,18 +134,18 @@ Masker::Holding holding_for(const Exchange& exchange) {
 
 void note_masked(Exchange& exchange, const std::vector<Masker::Count>& counts,
                  std::string_view place) {
-  const auto& names = exchange.secrets->mask_set().names();
   auto& masked = exchange.receipt.masked;
   for (const Masker::Count& count : counts) {
-    const std::string& name = names[count.secret];
     const auto known =
         std::find_if(masked.begin(), masked.end(), [&](const audit::SecretMasked& entry) {
-          return entry.place == place && entry.name == name && entry.encoding == count.encoding;
+          return entry.place == place && entry.name == count.secret &&
+                 entry.encoding == count.encoding;
         });
     if (known != masked.end())
       known->count += count.count;
     else
-      masked.push_back({name, std::string(place), std::string(count.encoding), count.count});
+      masked.push_back(
+          {count.secret, std::string(place), std::string(count.encoding), count.count});
   }
 }
 
@@ -179,16 +181,16 @@ Task<std::optional<Refusal>> await_response(Exchange& exchange) {
 
 Task<std::optional<Refusal>> relay_response(Exchange& exchange) {
   ResponseHead& head = exchange.origin->head();
-  const MaskSet& masks = exchange.secrets->mask_set();
+  const FollowedMask masks(exchange.session.secrets);
   const Framing framing = exchange.origin->framing();
-  const BodyPlan body = plan_body(head, framing, masks, origin_may_know(exchange));
+  const MaskPlan body = plan_mask(head, framing, masks, origin_may_know(exchange));
   if (!body.refused.empty()) co_return plain(Reason::response_unmaskable, body.refused);
   // An answer that overtakes its request may mean that the rest of it never comes.
   if (!exchange.is_request_done()) exchange.client_keeps_alive = false;
   const AfterThis after = exchange.client_keeps_alive ? AfterThis::keep_open : AfterThis::close;
   const BodyLength length = body.recodes() ? BodyLength::may_change : BodyLength::kept;
   ResponsePlan plan =
-      prepare_response(head, framing, masks, exchange.client_version, after, length);
+      prepare_response(head, framing, masks.set(), exchange.client_version, after, length);
   exchange.receipt.status = head.status;
   exchange.receipt.masked = std::move(plan.masked);
   BodyMask mask(masks, holding_for(exchange), body);

@@ -12,7 +12,7 @@ void EndsWithSecret::on_sweep(SteadyTime) {
   const auto now = secrets.now();
   const auto is_revoked = [&](const SecretUse& use) {
     const Credential* credential = now->credential(use.secret);
-    return credential == nullptr || credential->is_revoked;
+    return credential == nullptr || (credential->is_revoked && !credential->is_expired);
   };
   const auto& head = exchange_.swap.uses;
   const auto& body = exchange_.body.uses;

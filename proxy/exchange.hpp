@@ -51,7 +51,7 @@ struct Exchange {
   Gateway& gateway;
   Session& session;
   const SteadyTime began = std::chrono::steady_clock::now();
-  std::shared_ptr<const SessionSecrets> secrets;  // as they were when it began
+  const std::shared_ptr<const SessionSecrets> secrets;  // as they were when it began
   RequestHead head;  // as the sandbox sent it, then as it leaves: never holds a value
   Framing framing;   // of the request's body
   HttpVersion client_version = HttpVersion::http11;

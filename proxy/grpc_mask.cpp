@@ -36,9 +36,9 @@ GrpcMask::Compression GrpcMask::compression_of(const HeaderList& fields) {
   return Compression::unknown;
 }
 
-GrpcMask::GrpcMask(const MaskSet& set, Masker::Holding holding, Compression compression,
+GrpcMask::GrpcMask(const FollowedMask& masks, Masker::Holding holding, Compression compression,
                    Unreadable unreadable)
-    : set_(set), holding_(holding), compression_(compression), unreadable_(unreadable) {}
+    : masks_(masks), holding_(holding), compression_(compression), unreadable_(unreadable) {}
 
 GrpcMask::~GrpcMask() = default;
 
@@ -74,14 +74,15 @@ bool GrpcMask::pump(std::string& out, std::size_t budget) {
 }
 
 bool GrpcMask::begin_message(std::string& out) {
+  masks_.follow();
   const GrpcPrefix prefix = parser_.prefix();
   const bool can_undo = compression_ == Compression::gzip || compression_ == Compression::deflate;
   if (prefix.is_compressed() && !can_undo && unreadable_ == Unreadable::refused)
     return fail("a gRPC message is compressed in a way that cannot be undone");
   const bool unfolds = prefix.is_compressed() && can_undo;
-  way_ = unfolds ? Way::unfolded : set_.changes_length() ? Way::gathered : Way::streamed;
+  way_ = unfolds ? Way::unfolded : masks_.set().changes_length() ? Way::gathered : Way::streamed;
   if (way_ == Way::streamed) {
-    masker_.emplace(set_, holding_);
+    masker_.emplace(masks_.set(), holding_);
     write_grpc_prefix(out, prefix);
   } else if (prefix.length > kMaxHeld) {
     return fail("a gRPC message that must be known whole is longer than 4 MiB");
@@ -91,10 +92,12 @@ bool GrpcMask::begin_message(std::string& out) {
 
 bool GrpcMask::take_payload(std::string& out) {
   const std::string_view payload = parser_.payload();
-  if (way_ == Way::streamed)
+  if (way_ == Way::streamed) {
+    masks_.follow(masker_);
     out += masker_->feed(payload, scratch_);
-  else
-    message_.insert(message_.end(), payload.begin(), payload.end());
+    return true;
+  }
+  message_.insert(message_.end(), payload.begin(), payload.end());
   return true;
 }
 
@@ -103,7 +106,10 @@ bool GrpcMask::end_message(std::string& out) {
     out += masker_->finish(scratch_);
     add_counts(counts_, masker_->counts());
     masker_.reset();
-  } else if (way_ == Way::gathered) {
+    return true;
+  }
+  masks_.follow();  // none is at work
+  if (way_ == Way::gathered) {
     mask_gathered(out);
   } else {
     begin(Work::searching);
@@ -112,7 +118,7 @@ bool GrpcMask::end_message(std::string& out) {
 }
 
 void GrpcMask::mask_gathered(std::string& out) {
-  Masker masker(set_, Masker::Holding::beginnings);
+  Masker masker(masks_.set(), Masker::Holding::beginnings);
   recoded_ = masker.feed(as_view(message_), scratch_);
   recoded_ += masker.finish(scratch_);
   add_counts(counts_, masker.counts());
@@ -123,7 +129,7 @@ void GrpcMask::mask_gathered(std::string& out) {
 void GrpcMask::begin(Work work) {
   work_ = work;
   plain_ = 0;
-  masker_.emplace(set_, Masker::Holding::beginnings);
+  masker_.emplace(masks_.set(), Masker::Holding::beginnings);
   decoder_.emplace(codings(compression_));
   decoder_->feed(as_view(message_));
   decoder_->finish();
@@ -137,7 +143,7 @@ bool GrpcMask::search(std::size_t& budget, std::string& out) {
     case Decoder::Event::end: {
       (void)masker_->finish(scratch_);
       bool found = !masker_->counts().empty() || decoder_->dropped();
-      Masker raw(set_, Masker::Holding::beginnings);
+      Masker raw(masks_.set(), Masker::Holding::beginnings);
       (void)raw.feed(as_view(message_), scratch_);
       (void)raw.finish(scratch_);
       found = found || !raw.counts().empty();

@@ -10,7 +10,7 @@
 #include "http/coding_decoder.hpp"
 #include "http/coding_encoder.hpp"
 #include "http/grpc_frames.hpp"
-#include "secrets/mask.hpp"
+#include "secrets/followed_mask.hpp"
 
 namespace warder {
 
@@ -31,7 +31,7 @@ class GrpcMask {
   // May a compressed message pass that cannot be undone?
   enum class Unreadable : std::uint8_t { refused, passes };
 
-  GrpcMask(const MaskSet& set, Masker::Holding holding, Compression compression,
+  GrpcMask(const FollowedMask& masks, Masker::Holding holding, Compression compression,
            Unreadable unreadable);
   ~GrpcMask();
   GrpcMask(const GrpcMask&) = delete;
@@ -62,7 +62,7 @@ class GrpcMask {
   bool recode(std::size_t& budget, std::string& out);
   bool leave(std::string& out, std::string_view message);
 
-  const MaskSet& set_;
+  FollowedMask masks_;
   const Masker::Holding holding_;
   const Compression compression_;
   const Unreadable unreadable_;

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "base/random.hpp"
+#include "http/coding.hpp"
 #include "proxy/exchange.hpp"
+#include "secrets/followed_mask.hpp"
 #include "secrets/secret_value.hpp"
 
 namespace warder {
@@ -96,10 +98,10 @@ std::variant<std::string, Refusal> captured(Exchange& exchange, const WipedBytes
   if (!minted.empty()) {
     SystemRandom random;
     placeholders = exchange.session.secrets.mint(minted, random);
-    exchange.secrets = exchange.session.secrets.now();
   }
   std::string out = with_tokens_replaced(as_view(body), reply, placeholders);
-  if (const std::size_t n = exchange.secrets->mask_set().mask(out); n != 0)
+  const FollowedMask masks(exchange.session.secrets);  // what was just minted among them
+  if (const std::size_t n = masks.set().mask(out); n != 0)
     exchange.receipt.masked.push_back({"", "body", "", n});
   return out;
 }
@@ -110,7 +112,9 @@ Task<std::optional<Refusal>> relay_token_reply(Exchange& exchange) {
   ResponseHead& head = exchange.origin->head();
   if (exchange.origin->framing().kind == Framing::Kind::none || !may_hold_tokens(head))
     co_return co_await relay_response(exchange);
-  if (is_coded(head)) co_return uncaptured(exchange, "is coded although identity was asked for");
+  const ContentCodings codings = content_codings(head.fields);
+  if (!codings.known || !codings.applied.empty())
+    co_return uncaptured(exchange, "is coded although identity was asked for");
   Refusal failed;
   const auto body = co_await gather(exchange, failed);
   if (!body) co_return std::move(failed);
@@ -124,8 +128,9 @@ Task<std::optional<Refusal>> relay_token_reply(Exchange& exchange) {
                            "repr-digest", "accept-ranges", "etag"}) {
     head.fields.remove(name);
   }
-  ResponsePlan plan = prepare_response(head, Framing(), exchange.secrets->mask_set(),
-                                       exchange.client_version, after);
+  const FollowedMask masks(exchange.session.secrets);
+  ResponsePlan plan =
+      prepare_response(head, Framing(), masks.set(), exchange.client_version, after);
   for (audit::SecretMasked& entry : plan.masked)
     exchange.receipt.masked.push_back(std::move(entry));
   head.fields.set("content-length", std::to_string(text.size()));
@@ -134,7 +139,7 @@ Task<std::optional<Refusal>> relay_token_reply(Exchange& exchange) {
     co_return plain(Reason::upstream_broken, "the response head is malformed");
   exchange.answered = true;
   HeaderList& trailers = exchange.origin->trailers();
-  mask_fields(trailers, exchange.secrets->mask_set(), "trailer:", exchange.receipt.masked);
+  mask_fields(trailers, masks.set(), "trailer:", exchange.receipt.masked);
   exchange.client.hold(text);
   if (!exchange.client.hold_end({}, trailers))
     co_return plain(Reason::upstream_broken, "the trailers are malformed");

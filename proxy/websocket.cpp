@@ -36,7 +36,7 @@ struct WebSocket {
         client(sandbox),
         origin(server),
         tripwire(*of.secrets, of.body),
-        mask(of.secrets->mask_set(), holding_for(of)) {}
+        mask(FollowedMask(of.session.secrets), holding_for(of)) {}
   WebSocket(const WebSocket&) = delete;
 
   Exchange& exchange;
@@ -285,8 +285,9 @@ Task<std::optional<Refusal>> relay_websocket(Exchange& exchange) {
   const auto origin = exchange.origin->hand_over();
   if (!client || !origin) co_return plain(Reason::internal);
 
-  ResponsePlan plan = prepare_response(head, Framing(), exchange.secrets->mask_set(),
-                                       exchange.client_version, AfterThis::keep_open);
+  const FollowedMask masks(exchange.session.secrets);
+  ResponsePlan plan =
+      prepare_response(head, Framing(), masks.set(), exchange.client_version, AfterThis::keep_open);
   confirm_ws_upgrade(head);
   exchange.receipt.status = head.status;
   exchange.receipt.masked = std::move(plan.masked);

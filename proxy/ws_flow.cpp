@@ -59,17 +59,18 @@ void WsTripwire::filter_control(std::string& text) {
 std::optional<SwapRefusal> WsTripwire::refusal() const {
   if (swap_ && swap_->refusal()) return swap_->refusal();
   for (const auto* wire : {&wire_, &control_wire_}) {
-    if (*wire && (*wire)->hit())
-      return SwapRefusal{(*wire)->reason(), (*wire)->secret(), "ws", ""};
+    if (*wire && (*wire)->hit()) return SwapRefusal{(*wire)->reason(), (*wire)->secret(), "ws", ""};
   }
   return std::nullopt;
 }
 
 void WsMask::begin_message(WsOpcode) {
-  if (!set_.empty()) masker_.emplace(set_, holding_);
+  masks_.follow(masker_);
+  if (masks_.is_needed()) masker_.emplace(masks_.set(), holding_);
 }
 
 std::string_view WsMask::feed(std::string_view plain, std::string& scratch) {
+  masks_.follow(masker_);
   return masker_ ? masker_->feed(plain, scratch) : plain;
 }
 
@@ -77,17 +78,18 @@ std::string_view WsMask::finish(std::string& scratch) {
   if (!masker_) return {};
   const std::string_view last = masker_->finish(scratch);
   count(*masker_);
-  masker_.emplace(set_, holding_);
+  masker_.emplace(masks_.set(), holding_);
   return last;
 }
 
 bool WsMask::keeps_size(const WsHeader& frame) const {
-  return set_.empty() || (frame.fin && !set_.changes_length());
+  return !masks_.is_needed() || (frame.fin && !masks_.set().changes_length());
 }
 
 void WsMask::filter_control(std::string& text) {
-  if (set_.empty()) return;
-  Masker masker(set_, Masker::Holding::beginnings);
+  masks_.follow(masker_);
+  if (!masks_.is_needed()) return;
+  Masker masker(masks_.set(), Masker::Holding::beginnings);
   std::string scratch;
   std::string masked(masker.feed(text, scratch));
   masked += masker.finish(scratch);

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "http/ws_frames.hpp"
-#include "secrets/mask.hpp"
 #include "secrets/body_swap.hpp"
+#include "secrets/followed_mask.hpp"
 #include "secrets/swap.hpp"
 
 namespace warder {
@@ -66,7 +66,7 @@ class WsTripwire final : public WsFilter {
 // Origin → client: values become placeholders.
 class WsMask final : public WsFilter {
  public:
-  WsMask(const MaskSet& set, Masker::Holding holding) : set_(set), holding_(holding) {}  // borrowed
+  WsMask(const FollowedMask& masks, Masker::Holding holding) : masks_(masks), holding_(holding) {}
   void begin_message(WsOpcode kind) override;
   std::string_view feed(std::string_view plain, std::string& scratch) override;
   std::string_view finish(std::string& scratch) override;
@@ -81,7 +81,7 @@ class WsMask final : public WsFilter {
  private:
   void count(const Masker& masker);
 
-  const MaskSet& set_;
+  FollowedMask masks_;
   const Masker::Holding holding_;
   std::optional<Masker> masker_;  // of the present message; none where there is nothing to mask
   std::vector<Masker::Count> counts_;

@@ -56,6 +56,9 @@ class LiveSecrets {
   }
   // What has run out is revoked, but for that what uses it may go on.
   void expire(SteadyTime now);
+  // Origins may give out credentials in this session; set it before the session is served.
+  void expect_minting() { may_mint_ = true; }
+  bool may_mint() const { return may_mint_; }
   // How many changes there have been. Whoever sees a new one gets its snapshot from now().
   std::uint64_t changes() const { return changes_; }
   // How many secrets have been revoked, ever.
@@ -75,6 +78,7 @@ class LiveSecrets {
   std::shared_ptr<const SessionSecrets> now_;
   std::uint64_t minted_ = 1;  // guarded by changing_
   std::function<void()> changed_;
+  bool may_mint_ = false;
   std::atomic<std::uint64_t> changes_{0};
   std::atomic<std::uint64_t> revocations_{0};
   std::atomic<SteadyTime> next_expiry_{SteadyTime::max()};

@@ -107,11 +107,20 @@ std::size_t MaskSet::mask(std::string& text) const {
 }
 
 Masker::Masker(const MaskSet& set, Holding holding)
-    : set_(set), holding_(holding), scanner_(set.scanner()) {}
+    : set_(&set),
+      holding_(holding),
+      keeps_lengths_(!set.changes_length()),
+      scanner_(set.scanner()) {}
 Masker::~Masker() = default;
 
 std::string_view Masker::feed(std::string_view in, std::string& scratch) {
   return pass(in, Input::more, scratch);
+}
+
+// What is held stands at the front of the next text, which the new scanner reads from its beginning.
+void Masker::go_on_with(const MaskSet& set) {
+  set_ = &set;
+  scanner_ = set.scanner();
 }
 
 std::string_view Masker::finish(std::string& scratch) { return pass({}, Input::last, scratch); }
@@ -129,13 +138,18 @@ std::string_view Masker::pass(std::string_view in, Input input, std::string& scr
     const auto [begin, end, pattern] = hit->at;
     const std::string_view found = text.substr(begin, end - begin);
     masked.append(text, copied, begin - copied);
-    set_.replace(found, *hit, set_.changes_length_ ? Lengths::follow : Lengths::keep, masked);
+    const std::size_t before = masked.size();
+    set_->replace(found, *hit, keeps_lengths_ ? Lengths::keep : Lengths::follow, masked);
+    if (keeps_lengths_ && masked.size() - before != found.size()) {
+      masked.resize(before);
+      masked.append(found.size(), '*');
+    }
     copied = end;
     count(found, *hit);
   }
   std::size_t settled = scanner_.settled();
   if (input == Input::more && holding_ == Holding::words) {
-    settled = std::min(settled, text.size() - set_.undecided(text.substr(copied)));
+    settled = std::min(settled, text.size() - set_->undecided(text.substr(copied)));
   }
   const std::string_view rest = text.substr(settled);
   held_.assign(rest.begin(), rest.end());
@@ -149,16 +163,16 @@ std::string_view Masker::pass(std::string_view in, Input input, std::string& scr
 }
 
 void Masker::count(std::string_view found, const SpelledScanner::Hit& hit) {
-  const auto& [replacement, secret, form] = set_.patterns_[hit.at.pattern];
+  const auto& [replacement, secret, form] = set_->patterns_[hit.at.pattern];
   const bool by_manner = hit.found == SpelledScanner::Found::spelled && form == "raw";
-  const std::string_view encoding = by_manner ? spelling_name(found, set_.chars_->wanted()) : form;
+  const std::string_view encoding = by_manner ? spelling_name(found, set_->chars_->wanted()) : form;
   for (Count& entry : counts_) {
-    if (entry.secret == secret && entry.encoding == encoding) {
+    if (entry.secret == set_->names_[secret] && entry.encoding == encoding) {
       ++entry.count;
       return;
     }
   }
-  counts_.push_back({secret, encoding, 1});
+  counts_.push_back({set_->names_[secret], encoding, 1});
 }
 
 }  // namespace warder

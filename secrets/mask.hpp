@@ -87,11 +87,14 @@ class Masker {
   std::string_view feed(std::string_view in, std::string& scratch);
   // The held-back rest at the end of the body.
   std::string_view finish(std::string& scratch);
+  // From here on `set`, in what is held back too; the one before is let go of. Where that one kept every length this one
+  // has to: a value whose placeholder is longer or shorter becomes as many '*'.
+  void go_on_with(const MaskSet& set);
   // How many bytes have come in and not left.
   std::size_t held() const { return held_.size(); }
 
   struct Count {
-    std::uint32_t secret;
+    std::string secret;  // its name
     // As in Pattern; of a value that escapes spell "percent", "json" or "html", whichever comes first.
     std::string_view encoding;
     std::uint64_t count;
@@ -102,8 +105,9 @@ class Masker {
   std::string_view pass(std::string_view in, SpelledScanner::Input input, std::string& scratch);
   void count(std::string_view found, const SpelledScanner::Hit& hit);
 
-  const MaskSet& set_;
+  const MaskSet* set_;
   const Holding holding_;
+  const bool keeps_lengths_;
   SpelledScanner scanner_;
   WipedBytes held_;
   std::vector<Count> counts_;

@@ -81,7 +81,7 @@ std::size_t zlib_alone(std::string_view coded, int level) {
 }
 
 std::size_t masked(const MaskSet& set, Coding coding, std::string_view coded) {
-  BodyPlan plan;
+  MaskPlan plan;
   plan.undone = {coding};
   BodyMask mask(set, Masker::Holding::beginnings, plan);
   std::size_t written = 0;

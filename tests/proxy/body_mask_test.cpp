@@ -25,8 +25,8 @@ MaskSet masks(const std::string& placeholder = kStands) {
   return MaskSet(std::vector<MaskSet::Entry>{{kValue, placeholder, "openai"}});
 }
 
-BodyPlan coded(std::vector<Coding> codings) {
-  BodyPlan plan;
+MaskPlan coded(std::vector<Coding> codings) {
+  MaskPlan plan;
   plan.undone = std::move(codings);
   return plan;
 }
@@ -197,38 +197,38 @@ TEST_CASE("what is to be done follows from the head, the origin and what there i
   const MaskSet nothing{std::vector<MaskSet::Entry>{}};
   const auto gzip = head(200, {{"Content-Encoding", "gzip"}});
   const auto odd = head(200, {{"Content-Encoding", "x-private"}});
-  CHECK(plan_body(gzip, kChunked, set, MayKnow::yes).undone == std::vector<Coding>{Coding::gzip});
-  CHECK(plan_body(gzip, kChunked, set, MayKnow::no).recodes());
-  CHECK_FALSE(plan_body(gzip, kChunked, nothing, MayKnow::no).recodes());
-  CHECK_FALSE(plan_body(head(200, {}), kChunked, set, MayKnow::yes).recodes());
+  CHECK(plan_mask(gzip, kChunked, set, MayKnow::yes).undone == std::vector<Coding>{Coding::gzip});
+  CHECK(plan_mask(gzip, kChunked, set, MayKnow::no).recodes());
+  CHECK_FALSE(plan_mask(gzip, kChunked, nothing, MayKnow::no).recodes());
+  CHECK_FALSE(plan_mask(head(200, {}), kChunked, set, MayKnow::yes).recodes());
   // What cannot be undone.
-  CHECK_FALSE(plan_body(odd, kChunked, set, MayKnow::yes).refused.empty());
-  CHECK(plan_body(odd, kChunked, set, MayKnow::no).refused.empty());
-  CHECK_FALSE(plan_body(odd, kChunked, set, MayKnow::no).recodes());
-  CHECK(plan_body(odd, kChunked, nothing, MayKnow::no).refused.empty());
+  CHECK_FALSE(plan_mask(odd, kChunked, set, MayKnow::yes).refused.empty());
+  CHECK(plan_mask(odd, kChunked, set, MayKnow::no).refused.empty());
+  CHECK_FALSE(plan_mask(odd, kChunked, set, MayKnow::no).recodes());
+  CHECK(plan_mask(odd, kChunked, nothing, MayKnow::no).refused.empty());
   // Without a body there is nothing to refuse, and the length of it that a head tells is not the one.
-  CHECK(plan_body(odd, kNone, set, MayKnow::yes).refused.empty());
-  CHECK(plan_body(gzip, kNone, set, MayKnow::yes).recodes());
-  CHECK_FALSE(plan_body(gzip, kZero, set, MayKnow::yes).recodes());
-  CHECK(plan_body(odd, kZero, set, MayKnow::yes).refused.empty());
+  CHECK(plan_mask(odd, kNone, set, MayKnow::yes).refused.empty());
+  CHECK(plan_mask(gzip, kNone, set, MayKnow::yes).recodes());
+  CHECK_FALSE(plan_mask(gzip, kZero, set, MayKnow::yes).recodes());
+  CHECK(plan_mask(odd, kZero, set, MayKnow::yes).refused.empty());
   // A part of a coding cannot be undone.
   const auto part = head(206, {{"Content-Encoding", "gzip"}});
-  CHECK_FALSE(plan_body(part, kChunked, set, MayKnow::yes).refused.empty());
-  CHECK(plan_body(part, kChunked, set, MayKnow::no).refused.empty());
-  CHECK_FALSE(plan_body(part, kChunked, set, MayKnow::no).recodes());
+  CHECK_FALSE(plan_mask(part, kChunked, set, MayKnow::yes).refused.empty());
+  CHECK(plan_mask(part, kChunked, set, MayKnow::no).refused.empty());
+  CHECK_FALSE(plan_mask(part, kChunked, set, MayKnow::no).recodes());
 }
 
 TEST_CASE("a text whose coding is only claimed is searched as it is") {
   const MaskSet set = masks();
-  const BodyPlan plan =
-      plan_body(head(200, {{"Content-Encoding", "x-private"}}), kChunked, set, MayKnow::no);
+  const MaskPlan plan =
+      plan_mask(head(200, {{"Content-Encoding", "x-private"}}), kChunked, set, MayKnow::no);
   BodyMask mask(set, Holding::words, plan);
   CHECK(pass(mask, {kSecretText}) == kMaskedText);
 }
 
 TEST_CASE("gRPC under a content coding: both are undone") {
   const MaskSet set = masks();
-  BodyPlan plan = coded({Coding::br});
+  MaskPlan plan = coded({Coding::br});
   plan.grpc = true;
   plan.compression = GrpcMask::Compression::gzip;
   const auto message = [](const std::string& text) {
