@@ -309,16 +309,20 @@ std::optional<Unit> read_common(std::string_view text, const CharClass& wanted) 
 std::size_t find_escape(std::string_view text, std::size_t from) {
   const char* const data = text.data();
   const std::size_t size = text.size();
+  const auto may_begin = [&](std::size_t at) {
+    return at + 1 == size || may_go_on(data[at], data[at + 1]);
+  };
   std::size_t at = from;
-  for (; at + kBlock < size; at += kBlock) {
-    for (std::uint64_t bits = escape_bits(data + at); bits != 0; bits &= bits - 1) {
+  while (size >= kBlock && at < size) {
+    const std::size_t block = std::min(at, size - kBlock);  // the last one may overlap
+    for (auto bits = escape_bits(data + block) >> (at - block); bits != 0; bits &= bits - 1) {
       const std::size_t found = at + static_cast<std::size_t>(std::countr_zero(bits));
-      if (may_go_on(data[found], data[found + 1])) return found;
+      if (may_begin(found)) return found;
     }
+    at = block + kBlock;
   }
   for (; at < size; ++at) {
-    if (!begins_escape(data[at])) continue;
-    if (at + 1 == size || may_go_on(data[at], data[at + 1])) return at;
+    if (begins_escape(data[at]) && may_begin(at)) return at;
   }
   return size;
 }
