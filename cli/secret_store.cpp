@@ -37,6 +37,15 @@ void scrub(const SourceConfig& source) {
 
 }  // namespace
 
+std::string SecretStore::Held::make(Random& random) const {
+  try {
+    return value->reveal(
+        [&](std::string_view plain) { return make_placeholder(plain, placeholder, random); });
+  } catch (const PlaceholderError& error) {
+    throw ConfigError(what + ": " + error.what());
+  }
+}
+
 SecretStore::SecretStore(const Config& config, const std::vector<const PolicyConfig*>& policies,
                          Listeners listeners) {
   std::set<std::string> granted;
@@ -47,7 +56,8 @@ SecretStore::SecretStore(const Config& config, const std::vector<const PolicyCon
   for (const SecretConfig& secret : config.secrets) {
     if (!granted.contains(secret.name)) continue;
     const std::string what = secret.where + ": secret " + secret.name;
-    secrets_[secret.name] = {secret.placeholder_env, read_value(secret.source, what)};
+    secrets_[secret.name] = {secret.placeholder_env, secret.placeholder, what,
+                             read_value(secret.source, what)};
   }
   for (const ListenerConfig& listener : config.gateway.listeners) {
     if (!listener.token || listeners == Listeners::closed) continue;
@@ -56,13 +66,12 @@ SecretStore::SecretStore(const Config& config, const std::vector<const PolicyCon
   }
   std::vector<Credential> all;
   SystemRandom random;
-  const auto add = [&](const std::string& name, const std::shared_ptr<const SecretValue>& value) {
+  for (const auto& [name, held] : secrets_) all.push_back({name, 1, held.value, held.make(random)});
+  for (const auto& [name, value] : tokens_) {
     std::string placeholder =
         value->reveal([&](std::string_view plain) { return make_placeholder(plain, random); });
-    all.push_back({name, 1, value, std::move(placeholder)});
-  };
-  for (const auto& [name, held] : secrets_) add(name, held.value);
-  for (const auto& [name, value] : tokens_) add("token of listener " + name, value);
+    all.push_back({"token of listener " + name, 1, value, std::move(placeholder)});
+  }
   everything_ = std::make_unique<const SessionSecrets>(std::move(all), std::vector<Grant>());
   // All of them, read here or not: no source's variable may be found in this process later.
   for (const SecretConfig& secret : config.secrets) scrub(secret.source);
@@ -78,8 +87,7 @@ PreparedSecrets SecretStore::for_session(const PolicyConfig& policy, Random& ran
   std::vector<Credential> credentials;
   for (const std::string& name : granted) {
     const Held& held = secrets_.at(name);
-    std::string placeholder =
-        held.value->reveal([&](std::string_view plain) { return make_placeholder(plain, random); });
+    std::string placeholder = held.make(random);
     prepared.placeholder_env[held.placeholder_env] = placeholder;
     credentials.push_back({name, 1, held.value, std::move(placeholder)});
   }

@@ -39,7 +39,10 @@ class SecretStore {
  private:
   struct Held {
     std::string placeholder_env;
+    PlaceholderSpec placeholder;
+    std::string what;  // begins the sentence of an error: "warder.yaml:4: secret github"
     std::shared_ptr<const SecretValue> value;
+    std::string make(Random& random) const;
   };
   std::map<std::string, Held, std::less<>> secrets_;
   std::map<std::string, std::shared_ptr<const SecretValue>, std::less<>> tokens_;  // by listener

@@ -13,6 +13,7 @@
 #include "http/authority.hpp"
 #include "policy/rule.hpp"
 #include "secrets/grant.hpp"
+#include "secrets/placeholder.hpp"
 
 namespace warder {
 
@@ -28,6 +29,7 @@ struct SecretConfig {
   SourceConfig source;
   std::string
       placeholder_env;  // the variable that holds the placeholder; env source: default its own name
+  PlaceholderSpec placeholder;
   std::string where;
 };
 

@@ -69,8 +69,7 @@ Place read_pointer(const Reader& reader, const YamlNode& node, std::string point
   }
   const auto is_open = [](const std::string& token) { return token == "*" || token == "-"; };
   if (std::any_of(tokens->begin(), tokens->end(), is_open))
-    reader.fail(node.place,
-                entry + " names no one field: write its name, or its number in a list");
+    reader.fail(node.place, entry + " names no one field: write its name, or its number in a list");
   return {Place::Kind::body_json, std::move(pointer)};
 }
 

@@ -48,12 +48,20 @@ std::string line_of(const Rule& rule) {
   return out + "   [" + rule.name + ", " + rule.where + "]\n";
 }
 
+std::string looks_of(const PlaceholderSpec& spec) {
+  std::string out;
+  if (!spec.shape.empty()) out += ", shape " + spec.shape;
+  if (spec.form) out += ", shape " + in_quotes(spec.form->text());
+  if (spec.format == PlaceholderSpec::Format::obvious) out += ", obvious";
+  return out;
+}
+
 std::string line_of(const Grant& grant, const Config& config) {
   std::string out = "  grant  secret '" + grant.secret + "'";
   if (const SecretConfig* secret = config.secret(grant.secret)) {
     const bool env = secret->source.kind == SourceConfig::Kind::env;
     out += " (from " + (env ? "$" + secret->source.env : in_quotes(secret->source.file.string())) +
-           ", as $" + secret->placeholder_env + ")";
+           ", as $" + secret->placeholder_env + looks_of(secret->placeholder) + ")";
   }
   out += " at " + hosts_of(grant.hosts) + " in ";
   out += joined(grant.at, [](const Place& place) { return place.str(); });

@@ -34,12 +34,24 @@ std::string hosts_of(const std::vector<HostPattern>& hosts) {
   return list(hosts, [](const HostPattern& host) { return scalar(host.str()); });
 }
 
+std::string text_of(const PlaceholderSpec& spec) {
+  std::string out;
+  if (!spec.shape.empty()) out += ", shape: " + scalar(spec.shape);
+  if (spec.form) {
+    out += ", shape: {template: " + yaml_quoted(spec.form->text()) +
+           (spec.is_weak ? ", weak: true}" : "}");
+  }
+  if (spec.format == PlaceholderSpec::Format::obvious) out += ", format: obvious";
+  return out;
+}
+
 std::string text_of(const SecretConfig& secret) {
   const std::string source = secret.source.kind == SourceConfig::Kind::env
                                  ? "env: " + scalar(secret.source.env)
                                  : "file: " + scalar(secret.source.file.string());
   return "  " + scalar(secret.name) + ": {source: {" + source +
-         "}, placeholder: {env: " + scalar(secret.placeholder_env) + "}}\n";
+         "}, placeholder: {env: " + scalar(secret.placeholder_env) + text_of(secret.placeholder) +
+         "}}\n";
 }
 
 std::string text_of(const Rule& rule) {

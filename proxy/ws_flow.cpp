@@ -59,8 +59,7 @@ void WsTripwire::filter_control(std::string& text) {
 std::optional<SwapRefusal> WsTripwire::refusal() const {
   if (swap_ && swap_->refusal()) return swap_->refusal();
   for (const auto* wire : {&wire_, &control_wire_}) {
-    if (*wire && (*wire)->hit())
-      return SwapRefusal{(*wire)->reason(), (*wire)->secret(), "ws", ""};
+    if (*wire && (*wire)->hit()) return SwapRefusal{(*wire)->reason(), (*wire)->secret(), "ws", ""};
   }
   return std::nullopt;
 }

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "http/ws_frames.hpp"
-#include "secrets/mask.hpp"
 #include "secrets/body_swap.hpp"
+#include "secrets/mask.hpp"
 #include "secrets/swap.hpp"
 
 namespace warder {

@@ -295,8 +295,8 @@ TEST_CASE("bad config: secrets, whose values are never quoted") {
        "w.yaml:3:40: placeholder of secret 'tok' must be {env: NAME}"},
       {with_secret("tok: {source: {env: T}, placeholder: {env: A-B}}\n"),
        R"(w.yaml:3:46: placeholder of secret 'tok': "A-B" is not the name of an environment variable: write a name such as API_TOKEN)"},
-      {with_secret("tok: {source: {env: T}, placeholder: {shape: x}}\n"),
-       "w.yaml:3:41: unknown key 'shape' in a placeholder: known are env"},
+      {with_secret("tok: {source: {env: T}, placeholder: {form: x}}\n"),
+       "w.yaml:3:41: unknown key 'form' in a placeholder: did you mean 'format'?"},
       {with_secret("a: {source: {env: T}}\n  b: {source: {file: x}, placeholder: {env: T}}\n"),
        "w.yaml:4:3: secrets 'a' and 'b' have the same placeholder variable T: give one another "
        "with placeholder: {env: NAME}"},
