@@ -169,8 +169,7 @@ std::optional<SwapRefusal> plan_what_follows(Exchange& exchange) {
   const Framing& framing = exchange.framing;
   const bool has_body = framing.kind == Framing::Kind::chunked || framing.length > 0;
   if (!has_body) return std::nullopt;
-  auto planned =
-      plan_body(exchange.head, *exchange.authority, *exchange.secrets, exchange.swap);
+  auto planned = plan_body(exchange.head, *exchange.authority, *exchange.secrets, exchange.swap);
   if (auto* refused = std::get_if<SwapRefusal>(&planned)) return std::move(*refused);
   exchange.body = std::move(std::get<BodyPlan>(planned));
   return std::nullopt;

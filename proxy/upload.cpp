@@ -80,8 +80,7 @@ bool passes_trailers(Exchange& exchange, HeaderList& trailers) {
   const SwapPlan& plan = std::get<SwapPlan>(looked);
   for (const ForeignCredential& own : plan.foreign) {
     const bool stripped = own.what == Grant::Foreign::strip;
-    note_swapped(exchange,
-                 {{stripped ? "foreign:stripped" : "foreign:passed", 0, own.place, 1}});
+    note_swapped(exchange, {{stripped ? "foreign:stripped" : "foreign:passed", 0, own.place, 1}});
   }
   strip_foreign(trailers, plan);
   const bool swapped = !exchange.receipt.swapped.empty();
@@ -189,8 +188,8 @@ void note_swapped(Exchange& exchange, const std::vector<BodySwap::Count>& counts
 Task<std::optional<Refusal>> prepare_body(Exchange& exchange) {
   const bool has_length = exchange.framing.kind == Framing::Kind::length;
   // Who expects 100 sends nothing before the origin says it.
-  const bool is_small = has_length && exchange.framing.length <= kSmallBody &&
-                        !exchange.head.fields.has("expect");
+  const bool is_small =
+      has_length && exchange.framing.length <= kSmallBody && !exchange.head.fields.has("expect");
   if (is_small || !has_length) exchange.body.keeps_length = false;  // nothing was said of it yet
   if (is_small) co_return co_await swap_whole(exchange);
   drop_digests(exchange.head.fields);

@@ -87,15 +87,15 @@ BodyPlan plan_for(const Authority& authority, const SessionSecrets& secrets, For
 
 void note_uses(BodyPlan& plan, const SessionSecrets& secrets) {
   for (const BodyPlace& entry : plan.places) {
-    const bool one_value = entry.place.kind == Kind::body_json || entry.place.kind == Kind::body_form;
+    const bool one_value =
+        entry.place.kind == Kind::body_json || entry.place.kind == Kind::body_form;
     if (one_value && entry.foreign == Grant::Foreign::strip) plan.keeps_length = false;
     for (const std::uint32_t i : entry.credentials) {
       const Credential& credential = secrets.credentials()[i];
       if (!credential.value || credential.is_revoked || plan.left[i] == 0) continue;
       plan.uses.push_back({credential.name, credential.version, entry.place.str()});
-      const std::size_t size = credential.value->reveal([&](std::string_view value) {
-        return escaped_size(value, escapes_of(plan.format));
-      });
+      const std::size_t size = credential.value->reveal(
+          [&](std::string_view value) { return escaped_size(value, escapes_of(plan.format)); });
       if (size != credential.placeholder.size()) plan.keeps_length = false;
     }
   }

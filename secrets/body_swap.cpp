@@ -194,9 +194,8 @@ std::optional<BodySwap::Found> BodySwap::first_in(std::string_view plain,
 bool BodySwap::put_value(const Found& found, std::size_t spelt, const BodyPlace* entry,
                          WipedBytes& out) {
   const std::uint32_t who = found.credential;
-  const std::string place = plan_.format == Format::ws_text || plan_.format == Format::ws_binary
-                                ? "ws"
-                                : "body";
+  const std::string place =
+      plan_.format == Format::ws_text || plan_.format == Format::ws_binary ? "ws" : "body";
   if (who == kNobody) {
     return refuse(Reason::placeholder_foreign, kNobody, place,
                   "use the placeholder that this sandbox's own environment holds");

@@ -33,9 +33,7 @@ class BodySwap {
   // placeholder_wrong_place (whether a grant names the host at all is for the caller to say),
   // placeholder_foreign, foreign_credential, secret_revoked, secret_unavailable, body_unswappable.
   const std::optional<SwapRefusal>& refusal() const { return refusal_; }
-  std::size_t held() const {
-    return pending_.size() + value_.size() + (wire_ ? wire_->held() : 0);
-  }
+  std::size_t held() const { return pending_.size() + value_.size() + (wire_ ? wire_->held() : 0); }
 
   struct Count {
     std::string name;  // of the secret; "foreign:stripped", "foreign:passed"

@@ -8,9 +8,8 @@ namespace warder {
 namespace {
 
 constexpr std::string_view kHex = "0123456789ABCDEF";
-constexpr CharClass kUnreserved = char_class([](int c) {
-  return is_alnum(c) || c == '-' || c == '.' || c == '_' || c == '~';
-});
+constexpr CharClass kUnreserved =
+    char_class([](int c) { return is_alnum(c) || c == '-' || c == '.' || c == '_' || c == '~'; });
 constexpr std::size_t kUnicodeEscape = 6;  // \u0041
 
 struct Unit {

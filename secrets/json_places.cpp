@@ -208,8 +208,7 @@ void JsonPlaces::begin_member(std::string_view token) {
 
 std::size_t JsonPlaces::named() const {
   for (std::size_t p = 0; p < pointers_.size(); ++p) {
-    if (!levels_.empty() && matched_[p] == levels_.size() &&
-        pointers_[p].size() == levels_.size())
+    if (!levels_.empty() && matched_[p] == levels_.size() && pointers_[p].size() == levels_.size())
       return p;
   }
   return PlaceRun::kOutside;

@@ -65,7 +65,8 @@ class JsonPlaces final : public PlaceFinder {
   std::string key_;
   bool key_is_too_long_ = false;
   State state_ = State::value;
-  unsigned escape_left_ = 0;  // bytes of an escape that are still to come; 5: which one is not known
+  unsigned escape_left_ =
+      0;  // bytes of an escape that are still to come; 5: which one is not known
   std::size_t inside_ = PlaceRun::kOutside;
   bool inside_string_ = false;
 };

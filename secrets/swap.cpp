@@ -7,6 +7,7 @@
 #include "policy/quote.hpp"
 #include "secrets/basic.hpp"
 #include "secrets/escapes.hpp"
+#include "secrets/foreign_credential.hpp"
 #include "secrets/sighting.hpp"
 #include "secrets/target_places.hpp"
 
@@ -33,63 +34,6 @@ bool is_legal(const Sighting& seen, const std::string& secret,
   const std::string name = basic ? "authorization" : seen.place.substr(seen.place.find(':') + 1);
   if (is_reflection_prone(name)) return false;
   return granted({Place::Kind::header, name}) || (basic && granted({Place::Kind::basic, ""}));
-}
-
-std::string with_dashes(std::string_view name) {
-  std::string dashed = lower_case(name);
-  std::replace(dashed.begin(), dashed.end(), '_', '-');
-  return dashed;
-}
-
-// What the grants say of a credential of the sandbox's own in `place`: the strictest of those that
-// name it, else of `otherwise`; nullopt: nothing.
-std::optional<Grant::Foreign> rule_for(const std::vector<const Grant*>& grants, Place place,
-                                       const std::vector<const Grant*>& otherwise) {
-  std::optional<Grant::Foreign> strictest;
-  const auto take = [&](const Grant* grant) {
-    strictest = std::min(strictest.value_or(grant->foreign), grant->foreign);
-  };
-  // Some servers take '_' for '-' in field names.
-  const bool is_field = place.kind == Place::Kind::header;
-  if (is_field) place.name = with_dashes(place.name);
-  for (const Grant* grant : grants) {
-    for (Place own : grant->at) {
-      if (is_field) own.name = with_dashes(own.name);
-      if (own == place) take(grant);
-    }
-  }
-  if (!strictest) std::for_each(otherwise.begin(), otherwise.end(), take);
-  return strictest;
-}
-
-// Authorization authenticates wherever a grant says that a host knows credentials.
-std::optional<Grant::Foreign> rule_for_field(const std::vector<const Grant*>& grants,
-                                             const std::string& name) {
-  const bool always = with_dashes(name) == "authorization";
-  return rule_for(grants, {Place::Kind::header, name},
-                  always ? grants : std::vector<const Grant*>{});
-}
-
-// Would servers that decode before they split, also more than once, be led elsewhere?
-bool has_dot_segment(std::string_view path) {
-  for (;;) {
-    const std::size_t slash = path.find_first_of("/\\");
-    const std::string_view segment = path.substr(0, slash);
-    const std::string_view name = segment.substr(0, segment.find(';'));
-    if (name == "." || name == "..") return true;
-    if (slash == std::string_view::npos) return false;
-    path.remove_prefix(slash + 1);
-  }
-}
-
-bool leads_elsewhere(std::string_view path) {
-  constexpr int kDecodings = 4;
-  Unescaped text = unescape(path, Escapes::none);
-  for (int times = 0; times < kDecodings; ++times) {
-    if (has_dot_segment(as_view(text.plain))) return true;
-    text = unescape(as_view(text.plain), Escapes::percent);
-  }
-  return has_dot_segment(as_view(text.plain));
 }
 
 // A signature covers what it was made with: putting the value in afterwards cannot mend it.
@@ -121,7 +65,7 @@ class Planner {
     if (auto refused = too_many()) return refused;
     if (auto refused = foreign_placeholder()) return refused;
     std::vector<ForeignCredential> let_be;
-    if (auto refused = foreign_credential(let_be)) return refused;
+    if (auto refused = foreign(let_be)) return refused;
     if (auto refused = unavailable()) return refused;
     return odd_path();
   }
@@ -136,7 +80,7 @@ class Planner {
       plan.uses.push_back({credential.name, credential.version, std::move(place),
                            static_cast<unsigned>(seen.times)});
     }
-    (void)foreign_credential(plan.foreign);
+    (void)foreign(plan.foreign);
     return plan;
   }
 
@@ -217,9 +161,9 @@ class Planner {
 
   std::optional<SwapRefusal> signs() const {
     for (const Sighting& seen : seen_) {
-      const bool in_field = seen.field != Sighting::kNoField &&
-                            seen.place == "header:authorization" &&
-                            is_signature(head_.fields.begin()[static_cast<std::ptrdiff_t>(seen.field)].value);
+      const bool in_field =
+          seen.field != Sighting::kNoField && seen.place == "header:authorization" &&
+          is_signature(head_.fields.begin()[static_cast<std::ptrdiff_t>(seen.field)].value);
       const bool in_query = seen.spot == Spot::query && same_name(seen.key, "x-amz-credential");
       if (!in_field && !in_query) continue;
       return refuse(Reason::placeholder_wrong_place, seen,
@@ -260,61 +204,8 @@ class Planner {
                        "use the placeholder that this sandbox's own environment holds"};
   }
 
-  // Every field that could authenticate at this host, and every query pair, has to hold a
-  // placeholder (all of them are legal by now), or to be let be.
-  std::optional<SwapRefusal> foreign_credential(std::vector<ForeignCredential>& let_be) const {
-    if (grants_.empty()) return std::nullopt;
-    std::size_t index = 0;
-    for (const HeaderField& field : head_.fields) {
-      const std::size_t at = index++;
-      const auto rule = rule_for_field(grants_, field.name);
-      if (!rule) continue;
-      const auto is_here = [&](const Sighting& seen) { return seen.field == at; };
-      if (std::any_of(seen_.begin(), seen_.end(), is_here)) continue;
-      const std::string place = "header:" + lower_case(field.name);
-      if (*rule == Grant::Foreign::refuse) {
-        return SwapRefusal{
-            Reason::foreign_credential, "", place,
-            "leave the field out or send the placeholder from the environment in it"};
-      }
-      let_be.push_back({place, *rule, at});
-    }
-    return foreign_pair(let_be);
-  }
-
-  std::optional<SwapRefusal> foreign_pair(std::vector<ForeignCredential>& let_be) const {
-    const auto names_key = [](const Grant* grant) {
-      return std::any_of(grant->at.begin(), grant->at.end(), [](const Place& place) {
-        return place.kind == Place::Kind::query;
-      });
-    };
-    if (std::none_of(grants_.begin(), grants_.end(), names_key)) return std::nullopt;
-    const auto hits = target_hits(head_.target, secrets_.placeholders());
-    // Some servers take ';' for '&'. What only they read as a pair cannot be taken off.
-    for (const auto by : {Separators::ampersand, Separators::also_semicolon}) {
-      std::size_t index = 0;
-      for (const QueryPair& pair : query_pairs(head_.target, by)) {
-        const std::size_t at = index++;
-        const Place place{Place::Kind::query, pair.key};
-        const auto rule = rule_for(grants_, place, {});
-        if (!rule || pair.value == pair.end) continue;
-        const auto is_here = [&](const TargetHit& hit) {
-          return hit.begin >= pair.value && hit.end <= pair.end;
-        };
-        if (std::any_of(hits.begin(), hits.end(), is_here)) continue;
-        const auto known = [&](const ForeignCredential& each) { return each.place == place.str(); };
-        if (by == Separators::also_semicolon && std::any_of(let_be.begin(), let_be.end(), known))
-          continue;
-        const bool cannot = by == Separators::also_semicolon && *rule == Grant::Foreign::strip;
-        if (*rule == Grant::Foreign::refuse || cannot) {
-          return SwapRefusal{
-              Reason::foreign_credential, "", place.str(),
-              "leave it out or send the placeholder from the environment as its value"};
-        }
-        let_be.push_back({place.str(), *rule, at, true});
-      }
-    }
-    return std::nullopt;
+  std::optional<SwapRefusal> foreign(std::vector<ForeignCredential>& let_be) const {
+    return find_foreign(head_, grants_, seen_, secrets_.placeholders(), let_be);
   }
 
   std::optional<SwapRefusal> unavailable() const {
@@ -408,7 +299,8 @@ bool is_in_target(const SecretUse& use) {
 void swap_target(std::string& target, const SwapPlan& plan, const SessionSecrets& secrets) {
   if (std::none_of(plan.uses.begin(), plan.uses.end(), is_in_target)) return;
   const WipedBytes swapped = swapped_target(target, plan, secrets);
-  constexpr std::size_t kBeyondItself = 64;  // a short string would leave copies where it moves from
+  constexpr std::size_t kBeyondItself =
+      64;  // a short string would leave copies where it moves from
   std::string made;
   made.reserve(std::max(swapped.size(), kBeyondItself));
   made.assign(as_view(swapped));
@@ -468,24 +360,6 @@ void wipe_swapped(RequestHead& head, const SwapPlan& plan) {
   }
 }
 
-void strip_foreign(HeaderList& fields, const SwapPlan& plan) {
-  std::size_t index = 0;
-  std::erase_if(fields.fields(), [&](const HeaderField&) {
-    const std::size_t at = index++;
-    return std::any_of(plan.foreign.begin(), plan.foreign.end(), [&](const auto& each) {
-      return !each.is_in_query && each.index == at && each.what == Grant::Foreign::strip;
-    });
-  });
-}
-
-std::string strip_foreign(std::string target, const SwapPlan& plan) {
-  std::vector<std::size_t> pairs;
-  for (const ForeignCredential& each : plan.foreign) {
-    if (each.is_in_query && each.what == Grant::Foreign::strip) pairs.push_back(each.index);
-  }
-  return pairs.empty() ? target : without_pairs(target, pairs);
-}
-
 std::vector<std::string> secret_fields(const SwapPlan& plan) {
   std::vector<std::string> fields;
   for (const SecretUse& use : plan.uses) {
@@ -495,35 +369,6 @@ std::vector<std::string> secret_fields(const SwapPlan& plan) {
       fields.push_back(use.place == "basic" ? "authorization" : use.place.substr(7));
   }
   return fields;
-}
-
-std::variant<SwapPlan, SwapRefusal> check_trailers(const HeaderList& trailers,
-                                                   const Authority& authority,
-                                                   const SessionSecrets& secrets) {
-  constexpr const char* kSuggestion = "send credentials in the request's head";
-  if (const auto seen = sightings_in(trailers, secrets.placeholders()); !seen.empty()) {
-    return SwapRefusal{Reason::placeholder_wrong_place,
-                       secrets.credentials()[seen.front().pattern].name, "trailer", kSuggestion};
-  }
-  const auto foreign = secrets.foreign().placeholders;  // none of our own is in them: see above
-  if (foreign && !sightings_in(trailers, *foreign).empty()) {
-    return SwapRefusal{Reason::placeholder_foreign, "", "trailer", kSuggestion};
-  }
-  SwapPlan plan;
-  if (trailers.empty()) return plan;
-  const auto grants = secrets.grants_for(authority.host);
-  std::size_t index = 0;
-  for (const HeaderField& field : trailers) {
-    const std::size_t at = index++;
-    const auto rule = rule_for_field(grants, field.name);
-    if (!rule) continue;
-    const std::string place = "trailer:" + lower_case(field.name);
-    if (*rule == Grant::Foreign::refuse) {
-      return SwapRefusal{Reason::foreign_credential, "", place, "leave the field out"};
-    }
-    plan.foreign.push_back({place, *rule, at});
-  }
-  return plan;
 }
 
 }  // namespace warder

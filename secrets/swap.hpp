@@ -27,10 +27,11 @@ struct SecretUse {
 
 // A credential of the sandbox's own that a grant lets be.
 struct ForeignCredential {
-  std::string place;         // "header:x-api-key", "query:key"
-  Grant::Foreign what;       // strip or pass
-  std::size_t index;         // of the field, or of the query pair
-  bool is_in_query = false;
+  std::string place;     // "header:x-api-key", "query:key"
+  Grant::Foreign what;   // strip or pass
+  std::size_t index;     // of the field, or of the query pair
+  std::size_t begin{0};  // of the pair in the target
+  bool is_in_query() const { return begin != 0; }
 };
 
 struct SwapPlan {

@@ -39,6 +39,18 @@ std::string decoded_key(std::string_view text) {
   return std::string(as_view(unescape(spaced, Escapes::percent).plain));
 }
 
+// Would servers that decode before they split, also more than once, be led elsewhere?
+bool has_dot_segment(std::string_view path) {
+  for (;;) {
+    const std::size_t slash = path.find_first_of("/\\");
+    const std::string_view segment = path.substr(0, slash);
+    const std::string_view name = segment.substr(0, segment.find(';'));
+    if (name == "." || name == "..") return true;
+    if (slash == std::string_view::npos) return false;
+    path.remove_prefix(slash + 1);
+  }
+}
+
 }  // namespace
 
 std::vector<TargetHit> target_hits(std::string_view target, const Matcher& placeholders) {
@@ -61,8 +73,8 @@ std::vector<QueryPair> query_pairs(std::string_view target, Separators by) {
   for (std::size_t at = bounds_of(target).query + 1; at < target.size();) {
     const std::size_t end = std::min(target.find_first_of(separators, at), target.size());
     const std::size_t equals = std::min(target.find('=', at), end);
-    pairs.push_back({at, std::min(equals + 1, end), end,
-                     decoded_key(target.substr(at, equals - at))});
+    pairs.push_back(
+        {at, std::min(equals + 1, end), end, decoded_key(target.substr(at, equals - at))});
     at = end + 1;
   }
   return pairs;
@@ -80,6 +92,16 @@ std::string without_pairs(std::string_view target, const std::vector<std::size_t
     sign = '&';
   }
   return out;
+}
+
+bool leads_elsewhere(std::string_view path) {
+  constexpr int kDecodings = 4;
+  Unescaped text = unescape(path, Escapes::none);
+  for (int times = 0; times < kDecodings; ++times) {
+    if (has_dot_segment(as_view(text.plain))) return true;
+    text = unescape(as_view(text.plain), Escapes::percent);
+  }
+  return has_dot_segment(as_view(text.plain));
 }
 
 }  // namespace warder

@@ -34,4 +34,8 @@ std::vector<QueryPair> query_pairs(std::string_view target, Separators by = Sepa
 // The same pairs without those whose index is in `which` (ascending).
 std::string without_pairs(std::string_view target, const std::vector<std::size_t>& which);
 
+// Has it a dot segment to servers that decode before they split, also more than once, or that drop
+// ";parameters" or take '\\' for '/'? Unlike is_ambiguous_path() it leaves every other byte alone.
+bool leads_elsewhere(std::string_view path);
+
 }  // namespace warder

@@ -18,7 +18,8 @@ TEST_CASE("every place of a grant is read, shown, and written down again") {
   const Config config = parse_config(
       kBefore +
           "{secret: tok, hosts: [a.test], at: [\"header:X-Key\", basic, \"query:api key\", path, "
-          "\"body:json:/a/0/b~1c\", \"body:form:k[]\", body, ws], foreign: strip, plain_http: true, "
+          "\"body:json:/a/0/b~1c\", \"body:form:k[]\", body, ws], foreign: strip, plain_http: "
+          "true, "
           "max: 3}\n",
       "/project/warder.yaml");
   const Grant& grant = config.policies.at(0).grants.at(0);

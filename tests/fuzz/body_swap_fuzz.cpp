@@ -28,14 +28,17 @@ Fixture make() {
   const auto host = std::get<HostPattern>(HostPattern::parse("a.test"));
   Grant grant{"s",
               {host},
-              {{Place::Kind::body_json, "/t"}, {Place::Kind::body_json, "/a/0/t"},
+              {{Place::Kind::body_json, "/t"},
+               {Place::Kind::body_json, "/a/0/t"},
                {Place::Kind::body_form, "t"}},
               "f:1"};
   grant.foreign = Grant::Foreign::pass;
   grant.max = 3;
   std::vector<Credential> credentials;
-  credentials.push_back({"s", 1, std::make_shared<const SecretValue>(kValue), std::string(kPlaceholder)});
-  Fixture made{std::make_unique<SessionSecrets>(std::move(credentials), std::vector<Grant>{grant}), {}};
+  credentials.push_back(
+      {"s", 1, std::make_shared<const SecretValue>(kValue), std::string(kPlaceholder)});
+  Fixture made{std::make_unique<SessionSecrets>(std::move(credentials), std::vector<Grant>{grant}),
+               {}};
   const Authority authority{Scheme::https, HostName::parse("a.test").value(), 443};
   const char* const types[] = {"application/json", "application/x-www-form-urlencoded",
                                "application/json"};
@@ -56,7 +59,8 @@ struct Outcome {
   std::string reason;
 };
 
-Outcome run(const Fixture& fixture, const BodyPlan& plan, std::string_view body, std::size_t piece) {
+Outcome run(const Fixture& fixture, const BodyPlan& plan, std::string_view body,
+            std::size_t piece) {
   BodySwap swap(*fixture.secrets, plan);
   WipedBytes out;
   bool good = true;
@@ -91,7 +95,8 @@ bool differs_only_there(const json::value& before, const json::value& after) {
     if (a.size() != b.size()) return false;
     auto other = b.begin();
     for (const auto& each : a) {
-      if (each.key() != other->key() || !differs_only_there(each.value(), other->value())) return false;
+      if (each.key() != other->key() || !differs_only_there(each.value(), other->value()))
+        return false;
       ++other;
     }
     return true;

@@ -171,7 +171,8 @@ TEST_CASE("what may become a placeholder moves into the next fragment") {
 namespace {
 
 struct WsPlace {
-  explicit WsPlace(std::string secret = "ghp_REALabcdefghijklmnopqrstuvwxyz012345", unsigned max = 1)
+  explicit WsPlace(std::string secret = "ghp_REALabcdefghijklmnopqrstuvwxyz012345",
+                   unsigned max = 1)
       : value(std::move(secret)),
         ph(make_placeholder(value, random)),
         secrets({test::credential("github", value, ph)}, {granted(max)}),
@@ -215,10 +216,11 @@ TEST_CASE("BR-057: a placeholder in a message is swapped where ws is granted, at
     const auto text = [&](const std::string& token) { return "{\"token\":\"" + token + "\"}"; };
     const std::string message = text(session.ph);
     const std::size_t inside = message.find(session.ph) + 7;
-    const std::string whole = up(true, WsOpcode::text, message) + up(true, WsOpcode::binary, message);
-    const std::string fragments =
-        up(false, WsOpcode::text, message.substr(0, inside)) + up(true, WsOpcode::ping, "now?") +
-        up(true, WsOpcode::continuation, message.substr(inside));
+    const std::string whole =
+        up(true, WsOpcode::text, message) + up(true, WsOpcode::binary, message);
+    const std::string fragments = up(false, WsOpcode::text, message.substr(0, inside)) +
+                                  up(true, WsOpcode::ping, "now?") +
+                                  up(true, WsOpcode::continuation, message.substr(inside));
     test::at_every_split(whole, [&](const auto& pieces) {
       const Swapped swapped = swap_up(session, pieces);
       REQUIRE(messages(swapped.out, Sender::client) == text(value) + "|" + text(value) + "|");

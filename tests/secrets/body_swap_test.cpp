@@ -15,7 +15,8 @@ namespace json = boost::json;
 namespace {
 
 const std::string kOdd = "a\"b\\c+d&e=f#g/h %i;\xc3\xbc.REAL<x>";
-const std::string kPlain = "ghp_REALabcdefghijklmnopqrstuvwxyz012345";  // as long as its placeholder
+const std::string kPlain =
+    "ghp_REALabcdefghijklmnopqrstuvwxyz012345";  // as long as its placeholder
 constexpr const char* kJson = "application/json";
 constexpr const char* kForm = "application/x-www-form-urlencoded";
 
@@ -32,8 +33,8 @@ RequestHead post(const std::string& type, const std::vector<HeaderField>& fields
   return head;
 }
 
-BodyPlan plan_of(const SessionSecrets& secrets, const std::string& type,
-                 const SwapPlan& swap = {}, const Authority& where = at("api.test")) {
+BodyPlan plan_of(const SessionSecrets& secrets, const std::string& type, const SwapPlan& swap = {},
+                 const Authority& where = at("api.test")) {
   return std::get<BodyPlan>(plan_body(post(type), where, secrets, swap));
 }
 
@@ -98,15 +99,17 @@ Outcome pass(const SessionSecrets& secrets, const BodyPlan& plan, const std::str
   return whole;
 }
 
-Outcome swapped(std::string out, std::string counts) { return {std::move(out), "", std::move(counts)}; }
+Outcome swapped(std::string out, std::string counts) {
+  return {std::move(out), "", std::move(counts)};
+}
 
 std::string unicode(const std::string& text, bool upper = false) {
   std::string out;
   for (const char c : text) {
     std::string hex = hex_encode(as_bytes({&c, 1}));
-    if (upper) std::transform(hex.begin(), hex.end(), hex.begin(), [](char d) {
-      return d >= 'a' ? static_cast<char>(d - 32) : d;
-    });
+    if (upper)
+      std::transform(hex.begin(), hex.end(), hex.begin(),
+                     [](char d) { return d >= 'a' ? static_cast<char>(d - 32) : d; });
     out += "\\u00" + hex;
   }
   return out;
@@ -137,7 +140,8 @@ TEST_CASE("BR-055, BR-057: a JSON field is swapped wherever it is cut, the value
   const Session session(kOdd, {json_at("/auth/token")});
   const BodyPlan plan = plan_of(session.secrets, "Application/JSON; charset=utf-8");
   const auto doc = [](const std::string& token) {
-    return "{ \"a\":[1,{\"token\":\"x\"},\"\\\"\"],\r\n \"auth\" : {\"tok\":-1.5e3, \"token\" :\t\"" +
+    return "{ \"a\":[1,{\"token\":\"x\"},\"\\\"\"],\r\n \"auth\" : {\"tok\":-1.5e3, \"token\" "
+           ":\t\"" +
            token + "\", \"z\":null} , \"token\":true}\n";
   };
   CHECK(pass(session.secrets, plan, doc(session.ph)) ==
@@ -148,19 +152,21 @@ TEST_CASE("BR-055, BR-057: a JSON field is swapped wherever it is cut, the value
   CHECK(json::parse(doc(kOddJson)).at("auth").at("token").as_string() == kOdd);
 }
 
-TEST_CASE("BR-054: a placeholder in JSON's own spelling is swapped at its place, a tripwire elsewhere") {
+TEST_CASE(
+    "BR-054: a placeholder in JSON's own spelling is swapped at its place, a tripwire elsewhere") {
   const Session session({json_at("/t")});
   BodyPlan plan = plan_of(session.secrets, kJson);
   plan.keeps_length = false;
-  for (const std::string& spelt :
-       {unicode(session.ph), unicode(session.ph, true), unicode(session.ph.substr(0, 1)) + session.ph.substr(1),
-        session.ph.substr(0, 9) + unicode(session.ph.substr(9))}) {
+  for (const std::string& spelt : {unicode(session.ph), unicode(session.ph, true),
+                                   unicode(session.ph.substr(0, 1)) + session.ph.substr(1),
+                                   session.ph.substr(0, 9) + unicode(session.ph.substr(9))}) {
     CHECK(pass(session.secrets, plan, "{\"t\":\"" + spelt + "\"}") ==
           swapped("{\"t\":\"" + session.value + "\"}", "github@body:json:/t*1"));
-    CHECK(pass(session.secrets, plan, "{\"\\u0074\":\"" + spelt + "\"}").counts == "github@body:json:/t*1");
-    for (const std::string& body :
-         {"{\"u\":\"" + spelt + "\"}", "{\"" + spelt + "\":1}", "[\"" + spelt + "\"]",
-          "{\"a\":{\"t\":\"" + spelt + "\"}}", "\"" + spelt + "\"", "{\"t\":[\"" + spelt + "\"]}"}) {
+    CHECK(pass(session.secrets, plan, "{\"\\u0074\":\"" + spelt + "\"}").counts ==
+          "github@body:json:/t*1");
+    for (const std::string& body : {"{\"u\":\"" + spelt + "\"}", "{\"" + spelt + "\":1}",
+                                    "[\"" + spelt + "\"]", "{\"a\":{\"t\":\"" + spelt + "\"}}",
+                                    "\"" + spelt + "\"", "{\"t\":[\"" + spelt + "\"]}"}) {
       const Outcome refused = pass(session.secrets, plan, body);
       CHECK(refused.refused == "placeholder_wrong_place github body");
       CHECK(refused.counts.empty());
@@ -203,8 +209,9 @@ TEST_CASE("anywhere in a body, escaped for its type") {
   CHECK(pass(session.secrets, plan_of(session.secrets, "application/vnd.x+json"),
              "[\"\\n" + session.ph + "\"]") ==
         swapped("[\"\\n" + kOddJson + "\"]", "github@body*1"));
-  CHECK(pass(session.secrets, plan_of(session.secrets, kJson),
-             "[\"" + unicode(session.ph) + "\"]") == swapped("[\"" + kOddJson + "\"]", "github@body*1"));
+  CHECK(
+      pass(session.secrets, plan_of(session.secrets, kJson), "[\"" + unicode(session.ph) + "\"]") ==
+      swapped("[\"" + kOddJson + "\"]", "github@body*1"));
   CHECK(pass(session.secrets, plan_of(session.secrets, kForm), "a=" + percent(session.ph)) ==
         swapped("a=" + kOddPercent, "github@body*1"));
   // Two types are read in two ways.
@@ -220,18 +227,20 @@ TEST_CASE("what is no JSON, or lies behind it, is not swapped") {
   for (const std::string& body :
        {"{x," + at_t + "}", "{} {" + at_t + "}", "{}\n{" + at_t + "}", "[}{" + at_t + "}",
         "\xef\xbb\xbf{" + at_t + "}", "{'a':1," + at_t + "}", "{\"a\":\"\n\"," + at_t + "}",
-        "{\"a\":\"\\x\"," + at_t + "}", "{\"a\":\"\\u00g0\"," + at_t + "}", "{\"a\":1,," + at_t + "}",
-        "{\"a\" 1," + at_t + "}", "{,"+ at_t + "}", "{\"t\":\"" + session.ph, "{\"t\":\"" + session.ph + "\n\"}",
-        "{\"a\":[]]," + at_t + "}"}) {
+        "{\"a\":\"\\x\"," + at_t + "}", "{\"a\":\"\\u00g0\"," + at_t + "}",
+        "{\"a\":1,," + at_t + "}", "{\"a\" 1," + at_t + "}", "{," + at_t + "}",
+        "{\"t\":\"" + session.ph, "{\"t\":\"" + session.ph + "\n\"}", "{\"a\":[]]," + at_t + "}"}) {
     CAPTURE(body);
     CHECK(pass(session.secrets, plan, body).refused == "placeholder_wrong_place github body");
   }
-  CHECK(pass(session.secrets, plan, "{\"a\":[{\"c\":[1,2],\"b\":\"" + session.ph + "\"},{\"b\":\"x\"}]}").counts ==
-        "github@body:json:/a/0/b*1");
+  CHECK(pass(session.secrets, plan,
+             "{\"a\":[{\"c\":[1,2],\"b\":\"" + session.ph + "\"},{\"b\":\"x\"}]}")
+            .counts == "github@body:json:/a/0/b*1");
   CHECK(pass(session.secrets, plan, "{\"a\":[1,{\"b\":\"" + session.ph + "\"}]}").refused ==
         "placeholder_wrong_place github body");
   const std::string deep(JsonPlaces::kMaxDepth, '[');
-  CHECK(through(session.secrets, plan, {deep + "[{" + at_t}).refused.starts_with("placeholder_wrong_place"));
+  CHECK(through(session.secrets, plan, {deep + "[{" + at_t})
+            .refused.starts_with("placeholder_wrong_place"));
 }
 
 TEST_CASE("BR-062: without a body place nothing in a body is swapped, whatever the head's places") {
@@ -251,7 +260,8 @@ TEST_CASE("BR-062: without a body place nothing in a body is swapped, whatever t
 TEST_CASE("BR-043: a coded body is refused where a place in it is granted, and only there") {
   const Session session({json_at("/t")});
   const auto answer = [&](const std::string& type, const std::string& coding) {
-    return plan_body(post(type, {{"Content-Encoding", coding}}), at("api.test"), session.secrets, {});
+    return plan_body(post(type, {{"Content-Encoding", coding}}), at("api.test"), session.secrets,
+                     {});
   };
   for (const char* coding : {"gzip", "zstd", "br", "deflate", "identity, gzip", "aws-chunked"})
     CHECK(said(std::get<SwapRefusal>(answer(kJson, coding))) == "body_unswappable body:json:/t");
@@ -263,9 +273,9 @@ TEST_CASE("one secret once: of head and body, of two places, of duplicate keys")
   const Session session({json_at("/t"), json_at("/u"), {Place::Kind::header, "x-api-key"}});
   const BodyPlan plan = plan_of(session.secrets, kJson);
   const std::string field = "\"" + session.ph + "\"";
-  for (const std::string& body : {"{\"t\":" + field + ",\"u\":" + field + "}",
-                                  "{\"t\":" + field + ",\"t\":" + field + "}",
-                                  "{\"t\":\"" + session.ph + session.ph + "\"}"})
+  for (const std::string& body :
+       {"{\"t\":" + field + ",\"u\":" + field + "}", "{\"t\":" + field + ",\"t\":" + field + "}",
+        "{\"t\":\"" + session.ph + session.ph + "\"}"})
     CHECK(pass(session.secrets, plan, body).refused == "placeholder_wrong_place github body");
   const SwapPlan head{{{"github", 1, "header:x-api-key"}}};
   const BodyPlan spent = plan_of(session.secrets, kJson, head);
@@ -280,8 +290,8 @@ TEST_CASE("one secret once: of head and body, of two places, of duplicate keys")
   const BodyPlan more = plan_of(two.secrets, kJson);
   CHECK(pass(two.secrets, more, "{\"t\":\"" + two.ph + "\",\"x\":\"" + two.ph + "\"}").counts ==
         "github@body:json:/t*1 github@body*1");
-  CHECK(pass(two.secrets, more, "{\"t\":\"" + two.ph + two.ph + "\",\"x\":\"" + two.ph + "\"}").refused ==
-        "placeholder_wrong_place github body");
+  CHECK(pass(two.secrets, more, "{\"t\":\"" + two.ph + two.ph + "\",\"x\":\"" + two.ph + "\"}")
+            .refused == "placeholder_wrong_place github body");
 }
 
 TEST_CASE("a credential of the sandbox's own at a granted place: refused, taken off, or let be") {
@@ -295,7 +305,8 @@ TEST_CASE("a credential of the sandbox's own at a granted place: refused, taken 
     const Outcome got = pass(refuse.secrets, plan_of(refuse.secrets, type), body);
     CHECK(got.refused.starts_with("foreign_credential body:"));
   }
-  for (const std::string empty : {"{\"t\":\"\"}", "{\"t\":null}", "{\"t\":false}", "{\"t\":{}}", "{}"})
+  for (const std::string empty :
+       {"{\"t\":\"\"}", "{\"t\":null}", "{\"t\":false}", "{\"t\":{}}", "{}"})
     CHECK(pass(refuse.secrets, plan_of(refuse.secrets, kJson), empty) == swapped(empty, ""));
   CHECK(pass(refuse.secrets, plan_of(refuse.secrets, kForm), "t=&a") == swapped("t=&a", ""));
   what.foreign = Grant::Foreign::strip;
@@ -327,9 +338,9 @@ TEST_CASE("BR-056: of overlapping placeholders the longest counts, in bodies too
     std::vector<Credential> credentials{credential("a", "sk-stub-PH_1", "sk-stub-PH"),
                                         credential("b", "sk-stub-REALB", "sk-stub-PH_1")};
     if (order == 1) std::swap(credentials[0], credentials[1]);
-    const SessionSecrets secrets(std::move(credentials),
-                                 {grant("a", "api.test", {kBody}),
-                                  grant("b", "api.test", {{Place::Kind::header, "x-b"}})});
+    const SessionSecrets secrets(
+        std::move(credentials),
+        {grant("a", "api.test", {kBody}), grant("b", "api.test", {{Place::Kind::header, "x-b"}})});
     const BodyPlan plan = plan_of(secrets, "text/plain");
     CHECK(pass(secrets, plan, "n: sk-stub-PH, n") ==
           swapped("n: sk-stub-PH_1, n", "a@body*1"));  // a's value, b's placeholder
@@ -356,15 +367,17 @@ TEST_CASE("BR-059: a secret without a value, or revoked, is never left as its pl
   std::vector<Credential> credentials{{"gone", 1, nullptr, "PH-gone-0123456789"},
                                       credential("old", "REAL-old-value", "PH-old-0123456789")};
   credentials[1].is_revoked = true;
-  const SessionSecrets secrets(std::move(credentials),
-                               {grant("gone", "api.test", {kBody}), grant("old", "api.test", {kBody})});
+  const SessionSecrets secrets(std::move(credentials), {grant("gone", "api.test", {kBody}),
+                                                        grant("old", "api.test", {kBody})});
   const BodyPlan plan = plan_of(secrets, "text/plain");
   CHECK(plan.uses.empty());
   CHECK(pass(secrets, plan, "a PH-gone-0123456789").refused == "secret_unavailable gone body");
   CHECK(pass(secrets, plan, "a PH-old-0123456789").refused == "secret_revoked old body");
 }
 
-TEST_CASE("another session's placeholder is foreign in every spelling, our own in the same table is not") {
+TEST_CASE(
+    "another session's placeholder is foreign in every spelling, our own in the same table is "
+    "not") {
   Session session(kPlain, {json_at("/t"), kBody});
   const std::string theirs = "ghp_theirs0123456789theirs0123456789abcd";
   session.secrets.set_foreign(
@@ -372,17 +385,21 @@ TEST_CASE("another session's placeholder is foreign in every spelling, our own i
   BodyPlan plan = plan_of(session.secrets, kJson);
   plan.keeps_length = false;
   for (const std::string& spelt : {theirs, unicode(theirs)}) {
-    CHECK(pass(session.secrets, plan, "{\"t\":\"" + spelt + "\"}").refused == "placeholder_foreign body");
-    CHECK(pass(session.secrets, plan, "{\"u\":\"" + spelt + "\"}").refused == "placeholder_foreign body");
+    CHECK(pass(session.secrets, plan, "{\"t\":\"" + spelt + "\"}").refused ==
+          "placeholder_foreign body");
+    CHECK(pass(session.secrets, plan, "{\"u\":\"" + spelt + "\"}").refused ==
+          "placeholder_foreign body");
     CHECK(pass(session.secrets, plan, "{\"u\":\"" + session.ph + spelt + "\"}").refused ==
           "placeholder_foreign body");
   }
-  CHECK(pass(session.secrets, plan, "{\"t\":\"" + session.ph + "\"}").counts == "github@body:json:/t*1");
+  CHECK(pass(session.secrets, plan, "{\"t\":\"" + session.ph + "\"}").counts ==
+        "github@body:json:/t*1");
 }
 
 TEST_CASE("gRPC: in a message's bytes where the lengths agree, never in a compressed one") {
   const auto message = [](char flag, const std::string& bytes) {
-    std::string out{flag, 0, 0, static_cast<char>(bytes.size() >> 8), static_cast<char>(bytes.size())};
+    std::string out{flag, 0, 0, static_cast<char>(bytes.size() >> 8),
+                    static_cast<char>(bytes.size())};
     return out + bytes;
   };
   const Session session(kPlain, {kBody});
@@ -398,14 +415,14 @@ TEST_CASE("gRPC: in a message's bytes where the lengths agree, never in a compre
   const Session other(std::string("REAL1234"), {kBody});
   const BodyPlan unequal = plan_of(other.secrets, "application/grpc");
   CHECK(unequal.keeps_length);
-  CHECK(pass(other.secrets, unequal, message(0, other.ph)).refused == "body_unswappable github body");
+  CHECK(pass(other.secrets, unequal, message(0, other.ph)).refused ==
+        "body_unswappable github body");
 }
 
 TEST_CASE("whether a length can change is known from the head") {
   const Session same(kPlain, {json_at("/t")});
   CHECK(plan_of(same.secrets, kJson).keeps_length);
-  CHECK(plan_of(same.secrets, kJson).uses ==
-        std::vector<SecretUse>{{"github", 1, "body:json:/t"}});
+  CHECK(plan_of(same.secrets, kJson).uses == std::vector<SecretUse>{{"github", 1, "body:json:/t"}});
   const Session shorter(std::string("REAL1234"), {json_at("/t")});
   CHECK_FALSE(plan_of(shorter.secrets, kJson).keeps_length);
   const Session odd(kOdd, {kBody});
@@ -417,7 +434,8 @@ namespace {
 
 json::value random_value(SeededRandom& random, int depth) {
   const auto text = [&] {
-    return random.text(random.below(7), "ab\"\\/\n\t~0 \x01u") + (random.below(4) == 0 ? "\xc3\xbc" : "");
+    return random.text(random.below(7), "ab\"\\/\n\t~0 \x01u") +
+           (random.below(4) == 0 ? "\xc3\xbc" : "");
   };
   switch (random.below(depth > 3 ? 5 : 7)) {
     case 0: return json::value(nullptr);
@@ -427,12 +445,14 @@ json::value random_value(SeededRandom& random, int depth) {
     case 4: return json::string(text());
     case 5: {
       json::array array;
-      for (std::uint32_t n = random.below(4); n > 0; --n) array.push_back(random_value(random, depth + 1));
+      for (std::uint32_t n = random.below(4); n > 0; --n)
+        array.push_back(random_value(random, depth + 1));
       return array;
     }
     default: {
       json::object object;
-      for (std::uint32_t n = random.below(4); n > 0; --n) object[text()] = random_value(random, depth + 1);
+      for (std::uint32_t n = random.below(4); n > 0; --n)
+        object[text()] = random_value(random, depth + 1);
       return object;
     }
   }
@@ -505,7 +525,8 @@ TEST_CASE("property: a form's other pairs are the same bytes, its value decodes 
     const auto noise = [&] {
       std::string out;
       for (std::uint32_t n = random.below(4); n > 0; --n)
-        out += random.text(random.below(4), "xab%=+2") + "=" + random.text(random.below(6), "a%=+20;") + "&";
+        out += random.text(random.below(4), "xab%=+2") + "=" +
+               random.text(random.below(6), "a%=+20;") + "&";
       return out;
     };
     const std::string before = noise();

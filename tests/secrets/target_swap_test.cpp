@@ -120,8 +120,7 @@ TEST_CASE("a path segment holds a placeholder, whole or in part; the value stays
   CHECK(target_of("/bot" + session.ph + "/getMe?a=b", session.secrets) ==
         "/bot" + kOddPercent + "/getMe?a=b");
   CHECK(target_of("/a%2Fb/" + percent_of(session.ph), session.secrets) == "/a%2Fb/" + kOddPercent);
-  CHECK(decide(get("/?key=" + session.ph), session.secrets) ==
-        "placeholder_wrong_place query:key");
+  CHECK(decide(get("/?key=" + session.ph), session.secrets) == "placeholder_wrong_place query:key");
   CHECK(decide(get("/" + session.ph + "/" + session.ph), session.secrets) ==
         "placeholder_wrong_place path");
 }
@@ -169,7 +168,9 @@ TEST_CASE("foreign: strip takes the credential off, pass lets it be, the stricte
   Grant grant_ = grant("github", "api.test", {kQuery, {Place::Kind::header, "x-api-key"}});
   grant_.foreign = Grant::Foreign::strip;
   const OneGrant strip(grant_);
-  const std::vector<HeaderField> own{{"X-Api-Key", "mine"}, {"A", "b"}, {"x_api_key", "mine too"},
+  const std::vector<HeaderField> own{{"X-Api-Key", "mine"},
+                                     {"A", "b"},
+                                     {"x_api_key", "mine too"},
                                      {"Authorization", "Bearer mine"}};
   RequestHead head = get("/?a=1&key=mine&b=%20&key=more", own);
   CHECK(decide(head, strip.secrets) ==
@@ -188,7 +189,8 @@ TEST_CASE("foreign: strip takes the credential off, pass lets it be, the stricte
   const OneGrant pass(grant_);
   CHECK(decide(get("/?key=mine", {{"X-Api-Key", "mine"}}), pass.secrets) ==
         " pass@header:x-api-key pass@query:key");
-  const auto kept = std::get<SwapPlan>(plan_swap(get("/?key=mine", own), at("api.test"), pass.secrets));
+  const auto kept =
+      std::get<SwapPlan>(plan_swap(get("/?key=mine", own), at("api.test"), pass.secrets));
   HeaderList fields = get("/", own).fields;
   strip_foreign(fields, kept);
   CHECK(fields.size() == own.size());
@@ -218,8 +220,8 @@ TEST_CASE("clear text only with plain_http, max only as far as it goes") {
 }
 
 TEST_CASE("BR-061: what is signed with a placeholder is refused here, not by the origin") {
-  const Session session({{Place::Kind::header, "authorization"},
-                         {Place::Kind::query, "X-Amz-Credential"}});
+  const Session session(
+      {{Place::Kind::header, "authorization"}, {Place::Kind::query, "X-Amz-Credential"}});
   for (const std::string scheme : {"AWS4-HMAC-SHA256 Credential=", "aws4-hmac-sha256 Credential=",
                                    "AWS4-ECDSA-P256-SHA256 Credential=", "AWS "}) {
     const RequestHead head = get(
@@ -232,7 +234,8 @@ TEST_CASE("BR-061: what is signed with a placeholder is refused here, not by the
 
 TEST_CASE("BR-059: a secret without a value refuses its place in the target too") {
   std::vector<Credential> credentials{{"gone", 1, nullptr, "PH-gone-0123456789"}};
-  const SessionSecrets secrets(std::move(credentials), {grant("gone", "api.test", {kQuery, kPath})});
+  const SessionSecrets secrets(std::move(credentials),
+                               {grant("gone", "api.test", {kQuery, kPath})});
   CHECK(decide(get("/?key=PH-gone-0123456789"), secrets) == "secret_unavailable query:key");
   CHECK(decide(get("/PH-gone-0123456789"), secrets) == "secret_unavailable path");
 }
