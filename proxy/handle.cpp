@@ -352,7 +352,10 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
     co_return co_await refuse(exchange, std::move(refusal));
   }
   if (exchange.websocket) offer_ws_upgrade(exchange.head);
-  if (exchange.capture != nullptr) exchange.head.fields.set("accept-encoding", "identity");
+  if (exchange.capture != nullptr) {
+    exchange.head.fields.remove("accept-encoding");
+    exchange.head.fields.add("Accept-Encoding", "identity");
+  }
   if (auto refused = plan_what_follows(exchange))
     co_return co_await refuse(exchange, refusal_of(*refused));
   if (!exchange.websocket && !exchange.body.empty()) {

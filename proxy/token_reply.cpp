@@ -133,7 +133,7 @@ Task<std::optional<Refusal>> relay_token_reply(Exchange& exchange) {
       prepare_response(head, Framing(), masks.set(), exchange.client_version, after);
   for (audit::SecretMasked& entry : plan.masked)
     exchange.receipt.masked.push_back(std::move(entry));
-  head.fields.set("content-length", std::to_string(text.size()));
+  head.fields.add("Content-Length", std::to_string(text.size()));
   exchange.receipt.status = head.status;
   if (!plan.is_well_formed || !exchange.client.begin_answer(head, Delivery::length))
     co_return plain(Reason::upstream_broken, "the response head is malformed");

@@ -36,7 +36,7 @@ class LiveSecrets {
   // No value any more: its placeholder is a tripwire from now on, its values stay masked. False: as above.
   bool revoke(std::string_view secret);
   // Of each secret, how many former values stay masked: a source that rotates for years has no end of them.
-  static constexpr std::size_t kMostFormer = 256;
+  static constexpr std::size_t kMostFormer = 64;
 
   // A credential that an origin gave out in this session: the sandbox gets a placeholder for it.
   struct Minted {

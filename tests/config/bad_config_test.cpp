@@ -412,7 +412,7 @@ TEST_CASE("bad config: grants") {
        R"(w.yaml:7:52: "basic" stands twice in this list: remove one)"},
       {with_grant("{secret: tok, hosts: [a.test], place: [basic]}"),
        "w.yaml:7:40: unknown key 'place' in a grant: known are secret, hosts, at, "
-       "foreign, plain_http, max, client_certificate"},
+       "foreign, plain_http, max, client_certificate, capture"},
       {with_grant("tok"),
        R"(w.yaml:7:9: a grant must be a map such as {secret: NAME, hosts: [api.example.com]}, not "tok")"},
   });
