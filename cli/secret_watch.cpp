@@ -1,6 +1,7 @@
 #include "cli/secret_watch.hpp"
 
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <utility>
 
@@ -20,11 +21,19 @@ void SecretWatch::stop() {
 void SecretWatch::watch(const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any until;
+  std::string last_failure;
   while (!stop.stop_requested()) {
-    const auto lines = parts_.store.look(std::chrono::steady_clock::now(), stop);
-    update_sessions();
-    for (const std::string& line : lines) {
-      if (parts_.tell) parts_.tell(line);
+    // What could not be done, for want of memory say, is done by a later turn: each compares everything anew.
+    try {
+      const auto lines = parts_.store.look(std::chrono::steady_clock::now(), stop);
+      for (const std::string& line : lines) {
+        if (parts_.tell) parts_.tell(line);
+      }
+      update_sessions();
+    } catch (const std::exception& error) {
+      if (parts_.tell && last_failure != error.what())
+        parts_.tell("secrets could not be brought up to date: " + std::string(error.what()));
+      last_failure = error.what();
     }
     std::unique_lock lock(mutex);
     until.wait_for(lock, stop, kLook, [] { return false; });

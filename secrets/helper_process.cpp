@@ -183,6 +183,9 @@ HelperResult run_helper(const HelperCall& call, const std::stop_token& stop) {
   if (error == 0) error = make_pipe(err, true);
   pid_t pid = -1;
   if (error == 0) {
+    // Before it runs, while we hold the other end too: there is room, and nobody who could have closed it.
+    (void)!::write(in.ours.get(), call.input.data(), call.input.size());
+    in.ours.reset();
     const std::array<int, 3> standard{in.theirs.get(), out.theirs.get(), err.theirs.get()};
     error = Spawning().start(call, standard, pid);
   }
@@ -192,9 +195,6 @@ HelperResult run_helper(const HelperCall& call, const std::stop_token& stop) {
   }
   Running running(pid, std::chrono::steady_clock::now() + call.timeout);
   for (Pipe* pipe : {&in, &out, &err}) pipe->theirs.reset();
-  // What it does not want to read it need not; SIGPIPE is ignored in this program.
-  (void)!::write(in.ours.get(), call.input.data(), call.input.size());
-  in.ours.reset();
   Stream output{std::move(out.ours), WipedBytes(call.most)};
   Stream errors{std::move(err.ours), WipedBytes(kMostHelperErrors)};
   result.problem = running.read(output, errors, stop);

@@ -38,8 +38,10 @@ Found git_password(std::string_view answer) {
 
 // The parser works in memory of ours, which is wiped: nothing of the answer is left in the heap.
 Found docker_secret(std::string_view answer) {
-  WipedVector<unsigned char> values(8 * kMostAnswer);
-  WipedVector<unsigned char> work(8 * kMostAnswer);
+  // Enough for what a helper says; an answer of many small parts does not fit, and is none.
+  const std::size_t room = 8 * answer.size() + 8192;
+  WipedVector<unsigned char> values(room);
+  WipedVector<unsigned char> work(room);
   json::static_resource value_memory(values.data(), values.size());
   json::static_resource work_memory(work.data(), work.size());
   try {

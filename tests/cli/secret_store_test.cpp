@@ -26,8 +26,9 @@ struct World {
             "policies: {p: {rules: [{hosts: [api.test], action: allow}], grants: "
             "[{secret: tok, hosts: [api.test]}, {secret: told, hosts: [api.test]}]}}\n",
         folder.path / "w.yaml");
-    store = std::make_unique<SecretStore>(config, std::vector{&config.policies.front()},
-                                          SecretStore::Listeners::closed);
+    store = std::make_unique<SecretStore>(
+        config, std::vector<const PolicyConfig*>{&config.policies.front()},
+        SecretStore::Listeners::closed);
   }
   std::unique_ptr<LiveSecrets> session() {
     return std::make_unique<LiveSecrets>(

@@ -77,6 +77,16 @@ TEST_CASE("a helper has no descriptor but three and no signal blocked") {
   CHECK(text.find(" " + std::to_string(open_one[1]) + " ") == std::string::npos);
 }
 
+TEST_CASE("a helper has a session of its own, so no terminal to ask on") {
+  const Folder folder;
+  // The sixth field of its stat.
+  CHECK(
+      says(parts(folder.script("sid",
+                               "read -r _ _ _ _ _ sid _ < /proc/$$/stat; [ $sid = $$ ] || exit 1\n"
+                               "if (echo asks > /dev/tty) 2>/dev/null; then exit 2; fi\n"
+                               "echo own-session"))) == "own-session");
+}
+
 TEST_CASE("a helper that fails is told by name and code, never by what it printed") {
   const Folder folder;
   CHECK(says(parts(folder.script("seven", "echo s3cret-value; exit 7"))) ==

@@ -197,6 +197,7 @@ TEST_CASE(
   };
   for (int round = 0; round < 60; ++round) {
     const pid_t writer = ::fork();
+    REQUIRE(writer >= 0);  // -1 would be everybody
     if (writer == 0) {
       for (int i = 0;; ++i) store.put(std::string(8 + static_cast<std::size_t>(i % 3000), 'v'));
     }
