@@ -60,7 +60,7 @@ struct Exchange {
   PrivateAddresses private_addresses = PrivateAddresses::refused;
   std::shared_ptr<const ClientIdentity> identity;  // a client certificate; may be null
   SwapPlan swap;
-  BodyPlan body;  // what its body, or a WebSocket's messages, may hold
+  BodyPlan body;                     // what its body, or a WebSocket's messages, may hold
   const Capture* capture = nullptr;  // what it asks for may be a token
   std::optional<WsOffer> websocket;  // the client asks for one
   std::string target;                // origin form

@@ -331,8 +331,7 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   strip_foreign(exchange.head.fields, exchange.swap);
   exchange.target = strip_foreign(std::move(exchange.target), exchange.swap);
   if (exchange.authority->scheme == Scheme::https)
-    exchange.capture =
-        find_capture(session.captures, exchange.authority->host, judged.target.path);
+    exchange.capture = find_capture(session.captures, exchange.authority->host, judged.target.path);
   if (exchange.authority->scheme == Scheme::https)
     exchange.identity = session.certificates.find(exchange.authority->host);
 

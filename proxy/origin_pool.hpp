@@ -128,7 +128,7 @@ class OriginPool final : public Swept, public std::enable_shared_from_this<Origi
   const std::shared_ptr<Session> session_;
   std::map<std::string, GroupPtr> groups_;  // by OriginKey::str()
   Open open_;                               // every connection, idle or busy
-  std::size_t counted_idle_ = 0;  // our part of the session's; HTTP/2 as of the last sweep
+  std::size_t counted_idle_ = 0;   // our part of the session's; HTTP/2 as of the last sweep
   std::uint64_t revocations_ = 0;  // of the session's secrets, that were looked at
   bool closed_ = false;
   asio::steady_timer tick_;
