@@ -40,6 +40,15 @@ std::size_t place_of(std::string_view word, const std::array<std::string_view, N
   return static_cast<std::size_t>(found - words.begin());
 }
 
+// Not "foreign:stripped" and its like.
+bool is_secret(std::string_view name) { return name.find(':') == std::string_view::npos; }
+
+// What an intent names in a body, or in messages, only may be swapped: the receipt says whether it was.
+bool stands_in_head(const audit::SecretUsed& use) {
+  return is_secret(use.name) && use.place != "tls" && use.place != "ws" &&
+         !use.place.starts_with("body");
+}
+
 double seconds(std::chrono::microseconds time) { return static_cast<double>(time.count()) / 1e6; }
 
 double resident_bytes() {
@@ -110,9 +119,9 @@ struct Metrics::Series {
 
   Counter& swaps = plain("warder_secret_uses_total", "Placeholders that were swapped for a value.");
   Counter& masks = plain("warder_masked_total", "Occurrences of a value that were masked.");
-  Counter& secret_changes = plain(
-      "warder_secret_changes_total",
-      "Secrets of sessions that were rotated, revoked, became unavailable or were restored.");
+  Counter& secret_changes =
+      plain("warder_secret_changes_total",
+            "Secrets of sessions that were rotated, revoked, became unavailable or were restored.");
   Counter& dials = plain("warder_dials_total", "Origins dialled to learn what they speak.");
   Histogram& connect = timed("warder_connect_seconds", "From dialling to a verified connection.");
   Histogram& first_byte =
@@ -163,7 +172,9 @@ struct Metrics::Series {
         ->Increment();
     if (!allowed && intent.reason != Reason::none)
       refused_for[static_cast<std::size_t>(intent.reason)]->Increment();
-    if (!intent.uses.empty()) swaps.Increment(static_cast<double>(intent.uses.size()));
+    for (const audit::SecretUsed& use : intent.uses) {
+      if (stands_in_head(use)) swaps.Increment();
+    }
   }
   void take(const audit::DnsQuery& query) {
     answered[place_of(query.answer, kAnswer)]->Increment(static_cast<double>(query.count));
@@ -174,6 +185,9 @@ struct Metrics::Series {
     ended_with[static_cast<std::size_t>(receipt.reason)]->Increment();
     up.Increment(static_cast<double>(receipt.bytes_up));
     down.Increment(static_cast<double>(receipt.bytes_down));
+    for (const audit::SecretSwapped& swapped : receipt.swapped) {
+      if (is_secret(swapped.name)) swaps.Increment(static_cast<double>(swapped.count));
+    }
     for (const audit::SecretMasked& masked : receipt.masked)
       masks.Increment(static_cast<double>(masked.count));
     if (receipt.connect.count() > 0) connect.Observe(seconds(receipt.connect));
