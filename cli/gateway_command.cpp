@@ -185,6 +185,7 @@ int run_gateway(const GatewayArgs& args) {
         run + "/" + listener.name, Policy(policy.name, policy.rules), std::move(prepared.secrets));
     session->certificates = std::move(prepared.certificates);
     session->captures = policy.captures;
+    session->on_tripwire = policy.on_tripwire;
     if (!policy.captures.empty()) session->secrets.expect_minting();
     session->announce = [name = listener.name](const std::string& line) {
       say(name + ": " + line);

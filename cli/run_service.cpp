@@ -150,6 +150,7 @@ AdminReply RunService::begin(const AdminRequest& request) {
         run->welcome.session, Policy(policy->name, policy->rules), std::move(prepared.secrets));
     run->session->certificates = std::move(prepared.certificates);
     run->session->captures = policy->captures;
+    run->session->on_tripwire = policy->on_tripwire;
     if (!policy->captures.empty()) run->session->secrets.expect_minting();
   } catch (const std::exception& error) {
     return refused(400, error.what());

@@ -43,6 +43,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
                                            std::move(prepared.secrets));
   session->certificates = std::move(prepared.certificates);
   session->captures = policy->captures;
+  session->on_tripwire = policy->on_tripwire;
   if (!policy->captures.empty()) session->secrets.expect_minting();
   session->announce = spec.announce;
   SandboxTrust trust{gateway.authority().pem(), gateway.authority().subject_hash()};

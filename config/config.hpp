@@ -64,6 +64,7 @@ struct PolicyConfig {
   std::string where;
   std::vector<CertificateGrant> certificates;
   std::vector<Capture> captures;
+  OnTripwire on_tripwire = OnTripwire::block;
 };
 
 // The connections to origins that one session keeps open for its next requests.

@@ -21,7 +21,7 @@ const Keys& top_keys() {
   return kKeys;
 }
 const Keys& policy_keys() {
-  static const Keys kKeys{"a policy", {"rules", "grants"}};
+  static const Keys kKeys{"a policy", {"rules", "grants", "tripwire"}};
   return kKeys;
 }
 
@@ -73,6 +73,13 @@ void read_all_grants(const Reader& reader, const YamlNode& node,
   }
 }
 
+OnTripwire read_tripwire(const Reader& reader, const YamlNode& node) {
+  const std::string& text = reader.text(node, "tripwire");
+  if (text == "block") return OnTripwire::block;
+  if (text == "quarantine") return OnTripwire::quarantine;
+  reader.fail(node.place, "'tripwire' is " + in_quotes(text) + ": write block or quarantine");
+}
+
 PolicyConfig read_policy(const Reader& reader, const YamlEntry& entry,
                          const std::vector<SecretConfig>& secrets) {
   PolicyConfig policy;
@@ -92,6 +99,8 @@ PolicyConfig read_policy(const Reader& reader, const YamlEntry& entry,
     policy.rules = read_rules(reader, *rules);
   if (const YamlNode* grants = reader.find(entry.value, "grants"))
     read_all_grants(reader, *grants, secrets, policy);
+  if (const YamlNode* tripwire = reader.find(entry.value, "tripwire"))
+    policy.on_tripwire = read_tripwire(reader, *tripwire);
   return policy;
 }
 

@@ -129,6 +129,9 @@ std::string summary(const Config& config) {
     for (const Grant& grant : policy.grants) out += line_of(grant, config);
     for (const CertificateGrant& grant : policy.certificates) out += line_of(grant);
     for (const Capture& capture : policy.captures) out += line_of(capture);
+    if (policy.on_tripwire == OnTripwire::quarantine)
+      out +=
+          "  a placeholder where it must not be: the whole sandbox is in quarantine from then on\n";
     out += "  refuse everything else\n";
   }
   if (config.policies.empty()) out += "no policy: everything is refused\n";

@@ -122,8 +122,10 @@ std::string text_of(const PolicyConfig& policy) {
   std::string out = "policies:\n  " + scalar(policy.name) + ":";
   const bool has_grants =
       !policy.grants.empty() || !policy.certificates.empty() || !policy.captures.empty();
-  if (policy.rules.empty() && !has_grants) return out + " {rules: []}\n";
+  const bool quarantines = policy.on_tripwire == OnTripwire::quarantine;
+  if (policy.rules.empty() && !has_grants && !quarantines) return out + " {rules: []}\n";
   out += '\n';
+  if (quarantines) out += "    tripwire: quarantine\n";
   if (!policy.rules.empty()) out += "    rules:\n";
   for (const Rule& rule : policy.rules) out += text_of(rule);
   if (has_grants) out += "    grants:\n";

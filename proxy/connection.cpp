@@ -91,8 +91,9 @@ void Connection::on_sweep(SteadyTime now) {
   // Many that say nothing must not keep out the one who has the token.
   const bool crowded = session->strangers > limits.patient_strangers;
   if (strangers != nullptr && crowded && now - began >= limits.stranger_hurry) stream.close();
-  if (life == Life::open) return;
-  if (life == Life::ended || (is_idle && !say_goodbye)) {
+  const bool cut_off = session->quarantined && !began_in_quarantine;
+  if (life == Life::open && !cut_off) return;
+  if (life == Life::ended || cut_off || (is_idle && !say_goodbye)) {
     stream.close();
   } else if (say_goodbye) {
     say_goodbye();

@@ -255,6 +255,11 @@ bool Exchange::close_receipt(Reason how, int status) {
   return gateway.audit.append_receipt(receipt);
 }
 
+bool is_tripwire(Reason reason) {
+  return reason == Reason::placeholder_wrong_host || reason == Reason::placeholder_wrong_place ||
+         reason == Reason::placeholder_foreign || reason == Reason::secret_revoked;
+}
+
 Task<After> refuse(Exchange& exchange, Refusal refusal) {
   exchange.client.watch(nullptr);
   // What could not be searched from its beginning on can still be told, if that beginning has not left.
@@ -277,6 +282,9 @@ Task<After> refuse(Exchange& exchange, Refusal refusal) {
     // A refusal that cannot be recorded is still a refusal.
     (void)co_await record(exchange.gateway.audit, std::move(entry), audit::Durability::accepted, 0);
   }
+  if (is_tripwire(refusal.reason) && exchange.session.on_tripwire == OnTripwire::quarantine &&
+      !exchange.session.quarantined.exchange(true) && exchange.session.announce)
+    exchange.session.announce("quarantine: " + refusal.detail + "; nothing more may leave");
   if (refusal.reason != Reason::client_broken) {
     exchange.session.denials.add(refusal.reason, what_was_asked(exchange), refusal.suggestion);
   }
@@ -312,6 +320,11 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   if (session.life == Life::ended) {
     Refusal refusal;
     refusal.reason = Reason::session_ended;
+    co_return co_await refuse(exchange, std::move(refusal));
+  }
+  if (session.quarantined) {
+    Refusal refusal;
+    refusal.reason = Reason::quarantined;
     co_return co_await refuse(exchange, std::move(refusal));
   }
   const Judgement judged = judge(exchange.head, connection.arrival, session.policy);

@@ -22,7 +22,7 @@ Verdict decide(Connection& connection, const std::optional<std::string>& sni) {
       return verdict;
     }
   }
-  return connection.session->policy.authorize_connection(*authority_of(arrival));
+  return connection.session->authorize_connection(*authority_of(arrival));
 }
 
 // No record, no egress: false, and the request will be told.

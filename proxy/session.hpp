@@ -28,6 +28,7 @@ struct Session {
   LiveSecrets secrets;
   ClientCertificates certificates;  // set before it is served, as these are
   std::vector<Capture> captures;
+  OnTripwire on_tripwire = OnTripwire::block;
   dns::Zone zone;
   audit::Burst denied_lookups;
   Denials denials;
@@ -35,11 +36,28 @@ struct Session {
   std::function<void(const std::string&)>
       announce;  // one line for the person who runs it; may be empty
   SessionLife life{Life::open};
+  std::atomic<bool> quarantined{false};  // nothing of it may leave any more, for good
   std::atomic<std::uint64_t> exchanges{0};
   std::atomic<std::uint64_t> connections{0};  // open now
   std::atomic<std::uint64_t> strangers{
       0};  // those that have not shown their token yet: not among them
   std::atomic<std::uint64_t> listening{0};  // listeners and resolvers that are open
+
+  // The policy's, before anything is resolved, dialled or probed; of one in quarantine nothing is.
+  Verdict authorize_connection(const Authority& authority) const {
+    if (!quarantined) return policy.authorize_connection(authority);
+    Verdict verdict;
+    verdict.reason = Reason::quarantined;
+    return verdict;
+  }
+  std::optional<Verdict> authorize_raw(const HostName& host, std::uint16_t port) const {
+    auto verdict = policy.authorize_raw(host, port);
+    if (verdict && quarantined) {
+      verdict.emplace();
+      verdict->reason = Reason::quarantined;
+    }
+    return verdict;
+  }
 
   // One of them, while it lives.
   struct Counted {

@@ -42,6 +42,9 @@ struct Grant {
 
 std::string_view to_string(Grant::Foreign foreign);
 
+// What becomes of a sandbox that sends a placeholder where it must not: the request is refused, or from then on all are.
+enum class OnTripwire : std::uint8_t { block, quarantine };
+
 // authorization (Basic included), x-api-key, api-key, x-goog-api-key, private-token.
 std::vector<Place> default_places();
 // Host, Cookie, User-Agent, Origin, Referer, X-Forwarded-*, X-Request-Id …: what servers reflect.

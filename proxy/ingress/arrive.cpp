@@ -36,7 +36,7 @@ Task<std::optional<Scheme>> protocol_of(Connection& connection, std::uint16_t po
 Verdict verdict_on_silence(const Connection& connection) {
   auto authority = authority_of(connection.arrival);
   authority->scheme = Scheme::tcp;
-  Verdict verdict = connection.session->policy.authorize_connection(*authority);
+  Verdict verdict = connection.session->authorize_connection(*authority);
   if (verdict.allows()) verdict = Verdict();
   if (verdict.reason == Reason::host_not_allowed) verdict.reason = Reason::port_not_allowed;
   return verdict;
@@ -73,7 +73,7 @@ Task<> serve_arrival(Connection& connection) {
   Arrival& arrival = connection.arrival;
   // Before a byte is read: the server may speak first.
   if (auto authority = authority_of(arrival)) {
-    auto raw = connection.session->policy.authorize_raw(authority->host, authority->port);
+    auto raw = connection.session->authorize_raw(authority->host, authority->port);
     authority->scheme = Scheme::tcp;
     if (raw) {
       co_await serve_raw(connection, std::move(*authority), std::move(*raw));
@@ -89,7 +89,7 @@ Task<> serve_arrival(Connection& connection) {
   arrival.scheme = *scheme;
   if (*scheme == Scheme::https && !co_await accept_tls(connection, where_to(arrival))) co_return;
   if (*scheme == Scheme::http && arrival.bound) {
-    const Verdict verdict = connection.session->policy.authorize_connection(*authority_of(arrival));
+    const Verdict verdict = connection.session->authorize_connection(*authority_of(arrival));
     if (!verdict.allows()) arrival.refused = verdict;
   }
   co_await serve_requests(connection);

@@ -30,13 +30,13 @@ bool present_own_certificate(Connection& connection, const ListenerConfig::Tls& 
 }
 
 // Is there a rule by which anything at all could pass to this host and port?
-Verdict authorize_tunnel(const Policy& policy, const HostName& host, std::uint16_t port) {
-  if (auto raw = policy.authorize_raw(host, port)) return std::move(*raw);
+Verdict authorize_tunnel(const Session& session, const HostName& host, std::uint16_t port) {
+  if (auto raw = session.authorize_raw(host, port)) return std::move(*raw);
   const Scheme likely = port == 80 ? Scheme::http : Scheme::https;
   const Scheme other = port == 80 ? Scheme::https : Scheme::http;
-  Verdict verdict = policy.authorize_connection({likely, host, port});
+  Verdict verdict = session.authorize_connection({likely, host, port});
   if (verdict.allows()) return verdict;
-  Verdict second = policy.authorize_connection({other, host, port});
+  Verdict second = session.authorize_connection({other, host, port});
   return second.allows() ? second : verdict;
 }
 
@@ -116,7 +116,7 @@ Verdict open_tunnel(Connection& connection, const HostName& host, std::uint16_t 
     later.decision = Decision::allow;
     return later;
   }
-  return authorize_tunnel(connection.session->policy, *connection.arrival.bound, port);
+  return authorize_tunnel(*connection.session, *connection.arrival.bound, port);
 }
 
 Task<> serve_tunnel(Connection& connection) {
