@@ -54,6 +54,7 @@ TEST_CASE("after a tripwire nothing of the sandbox passes any more, and what run
   CHECK(later->read_message().has("Warder-Reason: quarantined"));
   for (auto* wire : {&running, &spy, &later}) (*wire)->close();
   warder.stop();
+  api.stop();
   CHECK(ended);
   CHECK(api.connections() == 1);
   CHECK(other.connections() == 0);
