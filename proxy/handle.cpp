@@ -343,8 +343,8 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   exchange.swap = std::move(std::get<SwapPlan>(planned));
   strip_foreign(exchange.head.fields, exchange.swap);
   exchange.target = strip_foreign(std::move(exchange.target), exchange.swap);
-  if (exchange.authority->scheme == Scheme::https)
-    exchange.capture = find_capture(session.captures, exchange.authority->host, judged.target.path);
+  // In clear text too: what a program reads there is a token all the same.
+  exchange.capture = find_capture(session.captures, exchange.authority->host, judged.target.path);
   if (exchange.authority->scheme == Scheme::https)
     exchange.identity = session.certificates.find(exchange.authority->host);
 
@@ -367,6 +367,8 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   if (exchange.capture != nullptr) {
     exchange.head.fields.remove("accept-encoding");
     exchange.head.fields.add("Accept-Encoding", "identity");
+    exchange.head.fields.remove("range");  // a part of a token is none that could be found
+    exchange.head.fields.remove("if-range");
   }
   if (auto refused = plan_what_follows(exchange))
     co_return co_await refuse(exchange, refusal_of(*refused));
@@ -382,7 +384,10 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   }
 
   std::optional<EndsWithSecret> lease;
-  if (!exchange.swap.uses.empty() || !exchange.body.uses.empty()) lease.emplace(exchange);
+  if (!exchange.swap.uses.empty() || !exchange.body.uses.empty()) {
+    lease.emplace(exchange);
+    lease->on_sweep(exchange.began);  // it may have been revoked while the body was awaited
+  }
 
   // While the answer is awaited nobody reads the client: when it goes away, the origin must hear of it (ask_origin()
   // says which).

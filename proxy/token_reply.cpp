@@ -37,11 +37,24 @@ std::string media_type(const ResponseHead& head) {
   return type;
 }
 
-// What a program would read as tokens: pages for people and files pass as from any other place.
-bool may_hold_tokens(const ResponseHead& head) {
+// How tokens could stand in it.
+enum class Holds : std::uint8_t {
+  readable,  // as JSON or a form
+  nothing,   // a page for people, or a file
+  unknown,  // in a way that is not read here: XML (which GitHub answers to who asks for it), YAML, CBOR
+};
+
+Holds what_may_stand_in(const ResponseHead& head) {
   const std::string type = media_type(head);
-  return type.empty() || type.ends_with("json") || type == "application/x-www-form-urlencoded" ||
-         type == "text/plain" || type == "text/javascript";
+  const bool script = type.ends_with("/javascript") || type.ends_with("/x-javascript");
+  if (type.empty() || type.ends_with("json") || type == "application/x-www-form-urlencoded" ||
+      type == "text/plain" || script)
+    return Holds::readable;
+  for (const std::string_view kind : {"text/html", "text/css", "image/", "font/", "audio/",
+                                      "video/", "application/octet-stream", "application/pdf"}) {
+    if (type.starts_with(kind)) return Holds::nothing;
+  }
+  return Holds::unknown;
 }
 
 TokenReplyForm form_of(const ResponseHead& head, std::string_view body) {
@@ -98,6 +111,10 @@ std::variant<std::string, Refusal> captured(Exchange& exchange, const WipedBytes
   if (!minted.empty()) {
     SystemRandom random;
     placeholders = exchange.session.secrets.mint(minted, random);
+    if (placeholders.empty())
+      return uncaptured(exchange,
+                        "is one too many: what the session was given before has not run out yet, "
+                        "and is still masked");
   }
   std::string out = with_tokens_replaced(as_view(body), reply, placeholders);
   const FollowedMask masks(exchange.session.secrets);  // what was just minted among them
@@ -110,8 +127,13 @@ std::variant<std::string, Refusal> captured(Exchange& exchange, const WipedBytes
 
 Task<std::optional<Refusal>> relay_token_reply(Exchange& exchange) {
   ResponseHead& head = exchange.origin->head();
-  if (exchange.origin->framing().kind == Framing::Kind::none || !may_hold_tokens(head))
-    co_return co_await relay_response(exchange);
+  const Framing framing = exchange.origin->framing();
+  const bool is_empty = framing.kind == Framing::Kind::none ||
+                        (framing.kind == Framing::Kind::length && framing.length == 0);
+  const Holds holds = what_may_stand_in(head);
+  if (is_empty || holds == Holds::nothing) co_return co_await relay_response(exchange);
+  if (holds == Holds::unknown)
+    co_return uncaptured(exchange, "is neither JSON nor a form: ask for application/json");
   const ContentCodings codings = content_codings(head.fields);
   if (!codings.known || !codings.applied.empty())
     co_return uncaptured(exchange, "is coded although identity was asked for");

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "http/chars.hpp"
+#include "policy/path_forms.hpp"
+
 namespace warder {
 namespace {
 
@@ -18,13 +21,35 @@ std::vector<Place> places_at_endpoint(std::string_view field) {
   return places;
 }
 
+std::string in_lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), to_lower);
+  return text;
+}
+
+// As a deny rule does, and without regard to case: what the endpoint may take for its path must not pass uncaptured.
+bool may_be(const PathPattern& pattern, std::string_view path) {
+  if (pattern.matches_any_form(path)) return true;
+  const auto folded = PathPattern::parse(in_lower_case(pattern.str()));
+  const auto* plain = std::get_if<PathPattern>(&folded);
+  if (plain == nullptr) return false;
+  constexpr int kMostDecodings = 3;
+  std::string form(path);
+  for (int times = 0; times <= kMostDecodings; ++times) {
+    if (plain->matches_any_form(in_lower_case(form))) return true;
+    std::string next = decode_escapes(form, EscapedSlash::slash);
+    if (next == form) return false;
+    form = std::move(next);
+  }
+  return false;
+}
+
 }  // namespace
 
 bool Capture::covers(const HostName& host, std::string_view path) const {
   return std::any_of(from.begin(), from.end(),
                      [&](const HostPattern& pattern) { return pattern.matches(host); }) &&
          std::any_of(paths.begin(), paths.end(),
-                     [&](const PathPattern& pattern) { return pattern.matches(path); });
+                     [&](const PathPattern& pattern) { return may_be(pattern, path); });
 }
 
 std::vector<Grant> Capture::grants_of(std::string_view field) const {

@@ -19,7 +19,8 @@ struct Capture {
   std::vector<Place> at;            // never empty
   std::string where;                // file:line
 
-  // Does it cover an answer of `host` to a request for this path, as sent?
+  // Does it cover an answer of `host` to a request for this path? In every form that a server may make of it, as for a deny
+  // rule, and in any case of its letters.
   bool covers(const HostName& host, std::string_view path) const;
   // Of a token from `field`. `secret` is left empty.
   std::vector<Grant> grants_of(std::string_view field) const;

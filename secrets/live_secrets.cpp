@@ -32,24 +32,65 @@ void replace_value(Credential& credential, std::shared_ptr<const SecretValue> va
   credential.value = std::move(value);
 }
 
-bool holds(const Credential& credential, std::string_view value) {
-  return credential.value && credential.value->reveal([&](std::string_view held) {
-    return held.size() == value.size() &&
-           sodium_memcmp(held.data(), value.data(), value.size()) == 0;
+bool is_same(const SecretValue& held, std::string_view value) {
+  return held.reveal([&](std::string_view plain) {
+    return plain.size() == value.size() &&
+           sodium_memcmp(plain.data(), value.data(), value.size()) == 0;
   });
 }
 
-void drop_oldest_minted(std::vector<Credential>& credentials, std::vector<Grant>& grants) {
-  const auto minted = [](const Credential& each) { return each.is_minted; };
-  const auto over = [](const Credential& each) { return each.is_minted && each.is_revoked; };
-  while (std::count_if(credentials.begin(), credentials.end(), minted) >
+bool holds(const Credential& credential, std::string_view value) {
+  return credential.value && is_same(*credential.value, value);
+}
+
+// One that was minted, and is over: its origin gives it out again.
+bool held_once(const Credential& credential, std::string_view value) {
+  return credential.is_minted && credential.is_expired && !credential.value &&
+         credential.former.size() == 1 && is_same(*credential.former.front(), value);
+}
+
+bool is_usable(const Credential& each) { return each.is_minted && !each.is_revoked; }
+
+// A placeholder beyond kMostMinted is over, the oldest first. What it stood for stays masked: an origin still knows it.
+void retire_oldest_minted(std::vector<Credential>& credentials, std::vector<Grant>& grants) {
+  while (std::count_if(credentials.begin(), credentials.end(), is_usable) >
          static_cast<std::ptrdiff_t>(LiveSecrets::kMostMinted)) {
-    auto oldest = std::find_if(credentials.begin(), credentials.end(), over);
-    if (oldest == credentials.end())
-      oldest = std::find_if(credentials.begin(), credentials.end(), minted);
-    std::erase_if(grants, [&](const Grant& grant) { return grant.secret == oldest->name; });
-    credentials.erase(oldest);
+    Credential& oldest = *std::find_if(credentials.begin(), credentials.end(), is_usable);
+    revoke_now(oldest);
+    oldest.is_expired = true;
+    std::erase_if(grants, [&](const Grant& grant) { return grant.secret == oldest.name; });
   }
+}
+
+std::size_t bytes_of(const Credential& credential) {
+  std::size_t bytes = 0;
+  const auto add = [&](std::string_view plain) { bytes += plain.size(); };
+  if (credential.value) credential.value->reveal(add);
+  for (const auto& value : credential.former) value->reveal(add);
+  return bytes;
+}
+
+bool is_room(const std::vector<Credential>& credentials) {
+  std::size_t count = 0;
+  std::size_t bytes = 0;
+  for (const Credential& each : credentials) {
+    if (!each.is_minted) continue;
+    ++count;
+    bytes += bytes_of(each);
+  }
+  return count <= LiveSecrets::kMostMintedKept && bytes <= LiveSecrets::kMostMintedBytes;
+}
+
+// Only what its origin no longer takes is ever forgotten. False: that is not enough.
+bool make_room(std::vector<Credential>& credentials, std::vector<Grant>& grants) {
+  while (!is_room(credentials)) {
+    const auto past = std::find_if(credentials.begin(), credentials.end(),
+                                   [](const Credential& each) { return each.is_past; });
+    if (past == credentials.end()) return false;
+    std::erase_if(grants, [&](const Grant& grant) { return grant.secret == past->name; });
+    credentials.erase(past);
+  }
+  return true;
 }
 
 }  // namespace
@@ -89,10 +130,11 @@ std::vector<std::string> LiveSecrets::mint(const std::vector<Minted>& minted, Ra
     std::vector<Grant> grants = before->grants();
     for (const Minted& each : minted)
       placeholders.push_back(mint_one(each, random, credentials, grants));
-    drop_oldest_minted(credentials, grants);
+    retire_oldest_minted(credentials, grants);
+    if (!make_room(credentials, grants)) return {};
     SteadyTime next = SteadyTime::max();
     for (const Credential& credential : credentials) {
-      if (credential.expires && !credential.is_expired) next = std::min(next, *credential.expires);
+      if (credential.expires && !credential.is_past) next = std::min(next, *credential.expires);
     }
     next_expiry_ = next;
     replace(std::move(credentials), std::move(grants));
@@ -104,12 +146,31 @@ std::vector<std::string> LiveSecrets::mint(const std::vector<Minted>& minted, Ra
 std::string LiveSecrets::mint_one(const Minted& minted, Random& random,
                                   std::vector<Credential>& credentials,
                                   std::vector<Grant>& grants) {
+  const auto grant = [&](const std::string& name) {
+    for (Grant each : minted.grants) {
+      each.secret = name;
+      grants.push_back(std::move(each));
+    }
+  };
   std::size_t alike = 0;
   for (Credential& credential : credentials) {
     if (credential.name == minted.name || credential.name.starts_with(minted.name + '.')) ++alike;
     if (!holds(credential, minted.value)) continue;
     if (credential.is_minted) credential.expires = minted.expires;
     return credential.placeholder;
+  }
+  const auto again =
+      std::find_if(credentials.begin(), credentials.end(),
+                   [&](const Credential& each) { return held_once(each, minted.value); });
+  if (again != credentials.end()) {
+    again->value = std::move(again->former.front());
+    again->former.clear();
+    again->is_revoked = again->is_expired = again->is_past = false;
+    again->expires = minted.expires;
+    std::erase_if(grants, [&](const Grant& each) { return each.secret == again->name; });
+    grant(again->name);
+    std::rotate(again, again + 1, credentials.end());  // the youngest
+    return credentials.back().placeholder;
   }
   Credential made;
   made.name = minted.name;
@@ -118,10 +179,7 @@ std::string LiveSecrets::mint_one(const Minted& minted, Random& random,
   made.placeholder = make_placeholder(minted.value, random);
   made.is_minted = true;
   made.expires = minted.expires;
-  for (Grant grant : minted.grants) {
-    grant.secret = made.name;
-    grants.push_back(std::move(grant));
-  }
+  grant(made.name);
   credentials.push_back(std::move(made));
   return credentials.back().placeholder;
 }
@@ -134,13 +192,14 @@ void LiveSecrets::expire(SteadyTime time) {
     std::vector<Credential> credentials = before->credentials();
     SteadyTime next = SteadyTime::max();
     for (Credential& credential : credentials) {
-      if (!credential.expires || credential.is_revoked) continue;
+      if (!credential.expires || credential.is_past) continue;
       if (*credential.expires > time) {
         next = std::min(next, *credential.expires);
         continue;
       }
+      credential.is_expired |= !credential.is_revoked;
+      credential.is_past = true;
       revoke_now(credential);
-      credential.is_expired = true;
     }
     next_expiry_ = next;
     replace(std::move(credentials), before->grants());

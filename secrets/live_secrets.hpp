@@ -45,10 +45,14 @@ class LiveSecrets {
     std::vector<Grant> grants;  // whose `secret` is filled in here
     std::optional<SteadyTime> expires;
   };
-  // The placeholders, in the same order. A value that the session has already keeps its placeholder. Beyond kMostMinted
-  // the oldest goes, one that is over before one that is not: it is neither swapped in nor masked any more.
+  // The placeholders, in the same order. A value that the session has already, or had, keeps its placeholder. Beyond
+  // kMostMinted the oldest is over: not swapped in any more, but still masked. Empty, and nothing has changed: there would be
+  // more than the session can go on masking until their lives are over. Such a reply must not pass.
   std::vector<std::string> mint(const std::vector<Minted>& minted, Random& random);
   static constexpr std::size_t kMostMinted = 32;
+  static constexpr std::size_t kMostMintedKept = 256;
+  static constexpr std::size_t kMostMintedBytes =
+      std::size_t{128} * 1024;  // each change builds the machines for them anew
   // now(), with what has run out by `time` revoked.
   std::shared_ptr<const SessionSecrets> at(SteadyTime time) {
     expire(time);

@@ -53,6 +53,11 @@ MaskSet::~MaskSet() = default;
 bool MaskSet::empty() const { return matcher_->empty(); }
 bool MaskSet::changes_length() const { return changes_length_; }
 
+bool MaskSet::fits(char c) const {
+  if (shape_ == Shape::token) return is_token_byte(c);
+  return is_visible_byte(c) || (shape_ == Shape::phrase && c == ' ');
+}
+
 // Not more than the longest form has characters, each in as many bytes as it may be spelled with: counted from the
 // end, with an escape as long as it can be wherever one may begin.
 std::size_t MaskSet::undecided(std::string_view text) const {
@@ -61,10 +66,7 @@ std::size_t MaskSet::undecided(std::string_view text) const {
   std::size_t held = 0;
   for (std::size_t n = 1; n <= text.size() && n - held <= kMaxUnit; ++n) {
     const char c = text[text.size() - n];
-    const bool fits = shape_ == Shape::token     ? is_token_byte(c)
-                      : shape_ == Shape::visible ? is_visible_byte(c)
-                                                 : is_visible_byte(c) || c == ' ';
-    if (!fits) break;
+    if (!fits(c)) break;
     const bool at_end = n < kMaxUnit;              // an escape here may not be whole yet
     std::size_t& here = characters[n % kMaxUnit];  // as yet that of kMaxUnit bytes behind
     if (begins_escape(c)) {
@@ -125,7 +127,20 @@ void Masker::go_on_with(const MaskSet& set) {
 
 std::string_view Masker::finish(std::string& scratch) { return pass({}, Input::last, scratch); }
 
+// A word that comes in small pieces is looked at each time that it has grown by an eighth: an origin that sends it byte by
+// byte must not have all of it searched as often. What decides is never what the values are.
+bool Masker::can_wait(std::string_view in) const {
+  if (holding_ != Holding::words || unseen_ + in.size() > held_.size() / 8) return false;
+  return std::all_of(in.begin(), in.end(), [&](char c) { return set_->fits(c); });
+}
+
 std::string_view Masker::pass(std::string_view in, Input input, std::string& scratch) {
+  if (input == Input::more && can_wait(in)) {
+    held_.insert(held_.end(), in.begin(), in.end());
+    unseen_ += in.size();
+    return {};
+  }
+  unseen_ = 0;
   std::string_view text = in;
   if (!held_.empty()) {
     scratch.assign(as_view(held_));

@@ -55,6 +55,7 @@ class MaskSet {
   // How many bytes at the end of `text` may be the beginning of some form of some value of this
   // shape.
   std::size_t undecided(std::string_view text) const;
+  bool fits(char c) const;  // can it be of a word that ends so?
 
   // Which bytes the forms are made of. The narrowest that fits.
   enum class Shape : std::uint8_t { token, visible, phrase };
@@ -104,12 +105,14 @@ class Masker {
  private:
   std::string_view pass(std::string_view in, SpelledScanner::Input input, std::string& scratch);
   void count(std::string_view found, const SpelledScanner::Hit& hit);
+  bool can_wait(std::string_view in) const;
 
   const MaskSet* set_;
   const Holding holding_;
   const bool keeps_lengths_;
   SpelledScanner scanner_;
   WipedBytes held_;
+  std::size_t unseen_ = 0;  // at its end, not searched yet
   std::vector<Count> counts_;
 };
 

@@ -31,7 +31,8 @@ struct Credential {
   bool is_revoked = false;  // its placeholder is a tripwire wherever it stands
   // Of one that an origin minted in this session (secrets/live_secrets.hpp).
   bool is_minted = false;
-  bool is_expired = false;  // revoked by time
+  bool is_expired = false;  // over: by time, or for younger ones
+  bool is_past = false;     // by time: its origin does not take it any more
   std::optional<std::chrono::steady_clock::time_point> expires{};
 };
 

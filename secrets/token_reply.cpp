@@ -40,8 +40,10 @@ class Fields {
            at = plain.find(each.first, at + 1)) {
         const std::size_t behind = at + each.first.size();
         const bool begins = at == 0 || !is_alnum(plain[at - 1]);
-        const bool is_key = behind < plain.size() &&
-                            (plain[behind] == '"' || plain[behind] == '=' || plain[behind] == '\'');
+        // Behind a key in JSON, a form, a program or XML; the last two where those are escaped themselves.
+        constexpr std::string_view kBehindKey = "\"='>\\%";
+        const bool is_key =
+            behind < plain.size() && kBehindKey.find(plain[behind]) != std::string_view::npos;
         if (begins && is_key) return true;
       }
       return false;
@@ -287,7 +289,9 @@ std::variant<TokenReply, std::string> read_form(std::string_view body, const Fie
     const std::size_t begin = at + std::min(equals + 1, pair.size());
     WipedBytes value = form_decode(body.substr(begin, end - begin));
     const std::string* field = fields.find(as_view(key));
-    if (field == nullptr && fields.nests(as_view(value))) return "has a token field within a text";
+    // What is no form at all (JSON behind a callback's name) is one key without a value.
+    if (field == nullptr && (fields.nests(as_view(key)) || fields.nests(as_view(value))))
+      return "has a token field within a text";
     if (field == nullptr && plain_name(as_view(key)) == "expiresin")
       reply.expires_in = seconds_of(as_view(value));
     if (field != nullptr && !value.empty())

@@ -184,6 +184,42 @@ TEST_CASE("a reply that could carry a token past the capture is refused") {
   coded.warder.stop();
 }
 
+TEST_CASE("a token endpoint is captured under every name that its server may take for its path") {
+  for (const char* path : {"//oauth/token", "/oauth//token", "/oauth/token/", "/oauth%2ftoken",
+                           "/%6fauth/token", "/oauth/token;x=1", "/OAuth/Token", "/%4FAUTH/token",
+                           "/%254Fauth/token", "/oauth/token?a=b", "/oauth;a/token"}) {
+    INFO(path);
+    Bench bench(reply(tokens()));
+    CHECK(text_of(bench.login(path).body, "access_token").size() == std::string(kAccess).size());
+    bench.warder.stop();
+    CHECK(bench.warder.session->secrets.now()->credentials().size() == 3);
+  }
+}
+
+TEST_CASE("tokens in a form that is not read here are refused") {
+  const std::string access(kAccess);
+  const std::string xml = "<OAuth><access_token>" + access + "</access_token></OAuth>";
+  const std::string call = "/**/cb({\"access_token\":\"" + access + "\"});";
+  struct Case {
+    const char* type;
+    std::string body;
+  };
+  for (const Case& each :
+       {Case{"application/xml; charset=utf-8", xml}, Case{"text/xml", xml}, Case{"text/plain", xml},
+        Case{"application/javascript", call}, Case{"text/javascript", call},
+        Case{"text/plain", ")]}'\n" + tokens()}, Case{"text/plain", "\xef\xbb\xbf" + tokens()},
+        Case{"application/yaml", "access_token: " + access},
+        Case{"application/json", R"({"a":"{\"b\":\"{\\\"access_token\\\":1}\"}"})"}}) {
+    INFO(each.type << ' ' << each.body);
+    Bench bench(reply(each.body, "", each.type));
+    CHECK(bench.login().has("Warder-Reason: response_unmaskable"));
+    bench.warder.stop();
+  }
+  Bench page(reply("<p>Welcome</p>", "", "text/html"));
+  CHECK(page.login().body == "<p>Welcome</p>");
+  page.warder.stop();
+}
+
 TEST_CASE("another path of the endpoint's host is none of the capture's") {
   Bench bench(reply(R"({"access_token":"public-example-value"})"));
   CHECK(bench.login("/docs/example").body == R"({"access_token":"public-example-value"})");

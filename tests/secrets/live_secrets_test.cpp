@@ -140,21 +140,66 @@ TEST_CASE("a token that has run out is refused so that its client refreshes it")
   CHECK(live.revocations() == 0);
 }
 
-TEST_CASE("minted tokens are bounded: the oldest goes, one that is over first") {
+namespace {
+
+std::string token_number(std::size_t i) {
+  return "token-number-" + std::to_string(1'000 + i) + "-abcdefgh";
+}
+
+}  // namespace
+
+TEST_CASE("of too many minted tokens the oldest is over, and stays masked") {
   SeededRandom random{7};
   LiveSecrets live(one(kOld));
-  std::vector<std::string> values;
-  for (std::size_t i = 0; i < LiveSecrets::kMostMinted + 2; ++i)
-    values.push_back("token-number-" + std::to_string(1'000 + i) + "-abcdefgh");
-  for (std::size_t i = 0; i < LiveSecrets::kMostMinted; ++i) live.mint({minted(values[i])}, random);
-  const std::string third = live.now()->credentials()[3].name;
-  REQUIRE(live.revoke(third));
-  live.mint({minted(values[LiveSecrets::kMostMinted])}, random);
-  CHECK(live.now()->credential(third) == nullptr);
-  CHECK(masked(*live.now(), values[0]) != values[0]);
-  live.mint({minted(values[LiveSecrets::kMostMinted + 1])}, random);
-  CHECK(masked(*live.now(), values[0]) == values[0]);
-  CHECK(live.now()->credentials().size() == LiveSecrets::kMostMinted + 1);
+  const std::string first = live.mint({minted(token_number(0))}, random)[0];
+  for (std::size_t i = 1; i < LiveSecrets::kMostMinted; ++i)
+    live.mint({minted(token_number(i))}, random);
   CHECK(live.now()->grants().size() == LiveSecrets::kMostMinted + 1);
-  CHECK(live.now()->credential("github") != nullptr);
+  const auto before = live.now();
+  CHECK_FALSE(before->credential("acme.access_token")->is_revoked);
+
+  live.mint({minted(token_number(LiveSecrets::kMostMinted))}, random);
+  const Credential* oldest = live.now()->credential("acme.access_token");
+  REQUIRE(oldest != nullptr);
+  CHECK(oldest->is_revoked);
+  CHECK(oldest->is_expired);
+  CHECK(oldest->value == nullptr);
+  CHECK(live.now()->grants().size() == LiveSecrets::kMostMinted + 1);
+  for (std::size_t i = 0; i <= LiveSecrets::kMostMinted; ++i)
+    CHECK(masked(*live.now(), token_number(i)) != token_number(i));
+  CHECK(live.now()->credential("github")->value != nullptr);
+
+  // Its origin gives it out again: the same placeholder is good again, and it is the youngest now.
+  CHECK(live.mint({minted(token_number(0))}, random)[0] == first);
+  CHECK_FALSE(live.now()->credential("acme.access_token")->is_revoked);
+  CHECK(live.now()->credentials().back().name == "acme.access_token");
+  CHECK(live.now()->grants().size() == LiveSecrets::kMostMinted + 1);
+}
+
+TEST_CASE(
+    "more tokens than can go on being masked are not taken; those whose life is over make room") {
+  SeededRandom random{7};
+  LiveSecrets live(one(kOld));
+  const LiveSecrets::SteadyTime begin{std::chrono::hours(1)};
+  auto short_lived = minted(kNew);
+  short_lived.expires = begin + std::chrono::seconds(60);
+  live.mint({short_lived}, random);
+  for (std::size_t i = 1; i < LiveSecrets::kMostMintedKept; ++i)
+    REQUIRE_FALSE(live.mint({minted(token_number(i))}, random).empty());
+  const auto before = live.now();
+  CHECK(live.mint({minted(token_number(0))}, random).empty());
+  CHECK(live.now() == before);
+  CHECK(masked(*live.now(), kNew) != kNew);
+  live.expire(begin + std::chrono::seconds(60));
+  CHECK(masked(*live.now(), kNew) != kNew);
+  CHECK_FALSE(live.mint({minted(token_number(0))}, random).empty());
+  CHECK(masked(*live.now(), kNew) == kNew);
+  CHECK(masked(*live.now(), token_number(1)) != token_number(1));
+
+  LiveSecrets large(one(kOld));
+  const std::size_t most = LiveSecrets::kMostMintedBytes / 16'000;
+  for (std::size_t i = 0; i < most; ++i)
+    REQUIRE_FALSE(
+        large.mint({minted(std::to_string(i) + std::string(15'999, 'x'))}, random).empty());
+  CHECK(large.mint({minted(std::string(16'000, 'y'))}, random).empty());
 }
