@@ -28,6 +28,20 @@ void refuse_helper_in(const fs::path& workspace, const SourceConfig::Exec& exec,
   }
 }
 
+// Where the file lies and, if it is a link, where the link does: when that is switched, what it leads to next lies
+// beside it more often than not (as Kubernetes has it).
+std::vector<fs::path> directories_of(const fs::path& file) {
+  constexpr int kMostLinks = 40;  // as Linux has it
+  std::vector<fs::path> directories{fs::weakly_canonical(file).parent_path()};
+  fs::path at = fs::absolute(file);
+  std::error_code ignored;
+  for (int links = 0; links < kMostLinks && fs::is_symlink(at, ignored); ++links) {
+    directories.push_back(fs::weakly_canonical(at.parent_path()));
+    at = at.parent_path() / fs::read_symlink(at, ignored);
+  }
+  return directories;
+}
+
 }  // namespace
 
 // A secret's file that the sandbox could simply read would be no secret: its directory is covered, which a workspace
@@ -39,13 +53,23 @@ std::vector<fs::path> covered_directories(const Config& config, const fs::path& 
     if (source.kind == SourceConfig::Kind::exec) refuse_helper_in(workspace, source.exec, what);
     const fs::path file = watched_file(source);
     if (file.empty()) return;
-    const fs::path directory = fs::weakly_canonical(file).parent_path();
-    if (is_within(fs::weakly_canonical(workspace), directory)) {
+    const fs::path tree = fs::weakly_canonical(workspace);
+    const std::vector<fs::path> directories = directories_of(file);
+    if (is_within(tree, directories.front())) {
       throw ConfigError(what + ", " + file.string() +
                         ", lies in the workspace where the sandbox would read it: move it into a "
                         "directory of its own");
     }
-    covered.push_back(directory);
+    for (const fs::path& directory : directories) {
+      if (is_within(directory, tree)) {
+        throw ConfigError(what + ", " + file.string() +
+                          ", is reached through a link in the workspace, which the sandbox could "
+                          "point elsewhere: name what it leads to");
+      }
+      const bool known = std::find(covered.begin(), covered.end(), directory) != covered.end();
+      // A link beside the workspace cannot be hidden without it; what it leads to is.
+      if (!known && !is_within(tree, directory)) covered.push_back(directory);
+    }
   };
   for (const SecretConfig& secret : config.secrets)
     cover(secret.source, secret.where + ": the source of secret " + secret.name);

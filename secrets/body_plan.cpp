@@ -16,11 +16,12 @@ Format format_of(const HeaderList& fields) {
   if (fields.count("content-type") != 1) return Format::other;
   const std::string value = lower_case(fields.find("content-type")->value);
   const std::string_view type = trim(std::string_view(value).substr(0, value.find(';')));
-  if (type == "application/json" || type.ends_with("+json")) return Format::json;
-  if (type == "application/x-www-form-urlencoded") return Format::form;
   const bool is_grpc = type == "application/grpc" || type.starts_with("application/grpc+") ||
                        type == "application/grpc-web" || type.starts_with("application/grpc-web+");
-  return is_grpc ? Format::grpc : Format::other;
+  if (is_grpc) return Format::grpc;  // also with "+json": that says what the messages are
+  if (type == "application/json" || type.ends_with("+json")) return Format::json;
+  if (type == "application/x-www-form-urlencoded") return Format::form;
+  return Format::other;
 }
 
 bool is_there(const Place& place, Format format) {

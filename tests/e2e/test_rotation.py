@@ -54,11 +54,11 @@ def keys(bench):
 class Loop:
     """A run whose sandbox sends requests without end."""
 
-    def __init__(self, bench, echo, cmd=None):
+    def __init__(self, bench, echo, cmd=None, args=()):
         self.bench, self.echo = bench, echo
         self.stop = bench.ws / "stop"
         cmd = cmd or LOOP.replace("STOP", str(self.stop))
-        self.process = bench.start(cmd, env=NO_VARIABLE)
+        self.process = bench.start(cmd, env=NO_VARIABLE, args=args)
 
     def sent(self):
         return [r.get("authorization") for r in self.echo.requests]
@@ -432,3 +432,37 @@ def test_the_log_names_changes_in_json_that_the_verifier_knows(bench, echo, keys
     loop.end()                                    # verifies
     line, = (r for r in bench.records() if r["type"] == "secret")
     assert list(line)[4:] == ["type", "session", "secret", "version", "change", "prev"], json.dumps(line)
+
+
+@both_users
+def test_attack_a_link_switched_while_the_sandbox_runs_shows_it_nothing(bench, echo, keys):
+    for name, text in (("..one", SECRET), ("..two", NEXT)):
+        (keys.path / name).mkdir()
+        (keys.path / name / "tok").write_text(text + "\n")
+    (keys.path / "..data").symlink_to("..one")
+    keys.file.symlink_to("..data/tok")
+    bench.config(secrets=secrets({"file": str(keys.file)}))
+    looks = (f"while [ ! -e STOP ]; do cat {keys.file} {keys.path}/..two/tok {keys.path}/*/tok "
+             f">> {bench.ws}/seen 2>/dev/null; {LOOP.split('; do ')[1].split('; sleep')[0]}; "
+             "sleep 0.05; done")
+    loop = Loop(bench, echo, looks.replace("STOP", str(bench.ws / "stop")),
+                args=("--ro", str(keys.path)))
+    loop.until_sent(SECRET, 10)
+    draft = keys.path / "..draft"
+    draft.symlink_to("..two")
+    draft.rename(keys.path / "..data")
+    loop.until_sent(NEXT)
+    time.sleep(0.3)
+    loop.stop.touch()
+    out, err = loop.process.communicate(timeout=15)
+    bench.running.remove(loop.process)
+    seen = (bench.ws / "seen").read_text() if (bench.ws / "seen").exists() else ""
+    assert SECRET not in seen and NEXT not in seen
+
+
+def test_attack_a_secret_behind_a_link_that_the_sandbox_could_switch_is_refused(bench, keys):
+    keys.file.write_text(SECRET + "\n")
+    (bench.ws / "link").symlink_to(keys.file)
+    bench.config(secrets=secrets({"file": str(bench.ws / "link")}))
+    result = bench.run("true", env=NO_VARIABLE)
+    assert result.code == 2 and "link in the workspace" in result.error

@@ -122,6 +122,26 @@ TEST_CASE("revoking a secret ends the response that its value was sent for") {
   CHECK(origin.connections() == 1);
 }
 
+TEST_CASE("a value that was revoked while its request's body was awaited is not sent") {
+  TestGateway warder;
+  warder.places = {{Place::Kind::body_json, "/token"}};
+  Origin origin(says_all_it_heard(), warder.trusted_tls("api.test"));
+  warder.route("api.test", Scheme::https, origin);
+  auto client = warder.tls();
+  const std::string body = R"({"token":")" + warder.placeholder + R"("})";
+  client->send(
+      "POST / HTTP/1.1\r\nHost: api.test\r\nContent-Type: application/json\r\n"
+      "Content-Length: " +
+      std::to_string(body.size()) + "\r\n\r\n" + body.substr(0, body.size() - 1));
+  pause(milliseconds(200));  // the value has been put in
+  REQUIRE(warder.session->secrets.revoke("github"));
+  client->send("}");
+  CHECK(client->read_message().has("Warder-Reason: secret_revoked"));
+  client->close();
+  warder.stop();
+  CHECK(origin.received_in_all().find(warder.secret) == std::string::npos);
+}
+
 TEST_CASE("revoking a secret leaves the exchanges alone that do not use it") {
   TestGateway warder;
   std::atomic<bool> go_on{false};

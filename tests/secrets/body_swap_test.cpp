@@ -409,6 +409,8 @@ TEST_CASE("gRPC: in a message's bytes where the lengths agree, never in a compre
         swapped(before + message(0, "\x0a\x28" + session.value + "\x12"), "github@body*1"));
   CHECK(pass(session.secrets, plan, before + message(1, session.ph)).refused ==
         "placeholder_wrong_place github body");
+  // What the messages are does not make the body JSON.
+  CHECK(plan_of(session.secrets, "application/grpc+json").format == BodyPlan::Format::grpc);
   // Across two messages it is nobody's.
   const std::string cut = message(0, session.ph.substr(0, 9)) + message(0, session.ph.substr(9));
   CHECK(pass(session.secrets, plan, cut) == swapped(cut, ""));

@@ -44,13 +44,12 @@ inline Arrival arrival(Scheme scheme, std::string_view bound) {
 
 // The secret "github", granted at api.test.
 inline std::unique_ptr<SessionSecrets> one_secret(const std::string& value,
-                                                  const std::string& placeholder) {
+                                                  const std::string& placeholder,
+                                                  std::vector<Place> at = default_places()) {
   std::vector<Credential> held;
   held.push_back({"github", 1, std::make_shared<const SecretValue>(value), placeholder});
-  Grant grant{"github",
-              {std::get<HostPattern>(HostPattern::parse("api.test"))},
-              default_places(),
-              "test:2"};
+  Grant grant{
+      "github", {std::get<HostPattern>(HostPattern::parse("api.test"))}, std::move(at), "test:2"};
   std::vector<Grant> grants;
   grants.push_back(std::move(grant));
   return std::make_unique<SessionSecrets>(std::move(held), std::move(grants));
@@ -150,6 +149,7 @@ struct TestGateway {
   std::vector<Rule> rules{allow("api.test"), allow("other.test")};
   std::string secret = kSecret;  // empty: a session without secrets
   std::string placeholder;
+  std::vector<Place> places = default_places();  // of its grant
   bool checks_records = true;
   std::unique_ptr<WatchedLog> log;
   std::unique_ptr<UpstreamTls> upstream_tls;
@@ -181,7 +181,7 @@ struct TestGateway {
       held = std::make_unique<SessionSecrets>(std::vector<Credential>(), std::vector<Grant>());
     } else {
       placeholder = make_placeholder(secret, random);
-      held = one_secret(secret, placeholder);
+      held = one_secret(secret, placeholder, places);
     }
     session = std::make_shared<Session>("s1", Policy("default", rules), std::move(held));
     for (auto& worker : workers) worker->start();
