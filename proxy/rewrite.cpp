@@ -76,13 +76,15 @@ void mask_fields(HeaderList& fields, const MaskSet& masks, std::string_view pref
                  std::vector<audit::SecretMasked>& masked) {
   if (masks.empty()) return;
   for (HeaderField& field : fields) {
+    // The name first: it is what is recorded.
+    const std::size_t in_name = masks.mask(field.name);
     const std::string place = std::string(prefix) + lower(field.name);
     const auto note = [&](std::size_t count) {
       // Which secret and encoding a field held is not kept apart: one line per field says enough.
       if (count > 0) masked.push_back({"", place, "", count});
     };
     note(masks.mask(field.value));
-    note(masks.mask(field.name));
+    note(in_name);
   }
 }
 

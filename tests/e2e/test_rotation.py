@@ -436,6 +436,9 @@ def test_the_log_names_changes_in_json_that_the_verifier_knows(bench, echo, keys
 
 @both_users
 def test_attack_a_link_switched_while_the_sandbox_runs_shows_it_nothing(bench, echo, keys):
+    shown = bench.directory / "shown"
+    keys.path, keys.file = shown / "keys", shown / "keys" / "tok"
+    keys.path.mkdir(parents=True)
     for name, text in (("..one", SECRET), ("..two", NEXT)):
         (keys.path / name).mkdir()
         (keys.path / name / "tok").write_text(text + "\n")
@@ -446,7 +449,7 @@ def test_attack_a_link_switched_while_the_sandbox_runs_shows_it_nothing(bench, e
              f">> {bench.ws}/seen 2>/dev/null; {LOOP.split('; do ')[1].split('; sleep')[0]}; "
              "sleep 0.05; done")
     loop = Loop(bench, echo, looks.replace("STOP", str(bench.ws / "stop")),
-                args=("--ro", str(keys.path)))
+                args=("--ro", str(shown)))
     loop.until_sent(SECRET, 10)
     draft = keys.path / "..draft"
     draft.symlink_to("..two")

@@ -230,6 +230,17 @@ TEST_CASE("values are masked in fields, in names and in the phrase; Alt-Svc lead
   CHECK(plan.masked[2].count == 2);
 }
 
+TEST_CASE("a value that comes as a field's name is not in the record of its masking either") {
+  const std::string value = "deadbeef0123456789abcdef";
+  const MaskSet set({{value, "placeholder0123456789abc", "hex"}});
+  HeaderList list = fields({{value, "1"}});
+  std::vector<audit::SecretMasked> masked;
+  mask_fields(list, set, "trailer:", masked);
+  CHECK(list == fields({{"placeholder0123456789abc", "1"}}));
+  REQUIRE(masked.size() == 1);
+  CHECK(masked[0].place == "trailer:placeholder0123456789abc");
+}
+
 TEST_CASE("an answer whose Connection names what must stay is not passed on at all") {
   ResponseHead head =
       response(fields({{"Connection", "set-cookie"}, {"Transfer-Encoding", "chunked"}}));
