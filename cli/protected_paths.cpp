@@ -49,7 +49,9 @@ std::vector<fs::path> directories_of(const fs::path& file) {
 std::vector<fs::path> covered_directories(const Config& config, const fs::path& workspace,
                                           const fs::path& audit_file) {
   std::vector<fs::path> covered{audit_file.parent_path(), state_directory()};
-  const auto cover = [&](const SourceConfig& source, const std::string& what) {
+  // A secret is read again while the sandbox runs, which must not choose what it is then; a key only once.
+  enum class Read : bool { once, again };
+  const auto cover = [&](const SourceConfig& source, const std::string& what, Read read) {
     if (source.kind == SourceConfig::Kind::exec) refuse_helper_in(workspace, source.exec, what);
     const fs::path file = watched_file(source);
     if (file.empty()) return;
@@ -61,7 +63,8 @@ std::vector<fs::path> covered_directories(const Config& config, const fs::path& 
                         "directory of its own");
     }
     for (const fs::path& directory : directories) {
-      if (is_within(directory, tree)) {
+      // In a directory of its own within the workspace it is covered; in the workspace itself it cannot be.
+      if (directory == tree && read == Read::again) {
         throw ConfigError(what + ", " + file.string() +
                           ", is reached through a link in the workspace, which the sandbox could "
                           "point elsewhere: name what it leads to");
@@ -72,20 +75,20 @@ std::vector<fs::path> covered_directories(const Config& config, const fs::path& 
     }
   };
   for (const SecretConfig& secret : config.secrets)
-    cover(secret.source, secret.where + ": the source of secret " + secret.name);
+    cover(secret.source, secret.where + ": the source of secret " + secret.name, Read::again);
   for (const PolicyConfig& policy : config.policies) {
     for (const CertificateGrant& grant : policy.certificates) {
       cover({SourceConfig::Kind::file, "", grant.key},
-            grant.where + ": the key of a client certificate");
+            grant.where + ": the key of a client certificate", Read::once);
     }
   }
   for (const ListenerConfig& listener : config.gateway.listeners) {
     if (listener.token)
       cover(*listener.token,
-            listener.where + ": the source of the token of listener " + listener.name);
+            listener.where + ": the source of the token of listener " + listener.name, Read::again);
     if (listener.tls && !listener.tls->name) {
       cover({SourceConfig::Kind::file, "", listener.tls->key},
-            listener.where + ": the key of listener " + listener.name);
+            listener.where + ": the key of listener " + listener.name, Read::once);
     }
   }
   return covered;
