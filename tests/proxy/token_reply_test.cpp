@@ -196,6 +196,22 @@ TEST_CASE("a token endpoint is captured under every name that its server may tak
   }
 }
 
+TEST_CASE("what an endpoint says in clear text is captured too") {
+  TestGateway warder;
+  Origin endpoint([](Wire& wire, std::size_t) {
+    while (wire.read_message().whole) wire.send(reply(tokens()));
+  });
+  warder.route("other.test", Scheme::http, endpoint);
+  auto client = warder.plain("other.test");
+  warder.session->captures = {capture_of()};
+  client->send("GET /oauth/token HTTP/1.1\r\nHost: other.test\r\nRange: bytes=20-\r\n\r\n");
+  CHECK(client->read_message().status() == 200);
+  CHECK(client->got().find(kAccess) == std::string::npos);
+  client->close();
+  warder.stop();
+  CHECK(endpoint.received_in_all().find("Range") == std::string::npos);
+}
+
 TEST_CASE("tokens in a form that is not read here are refused") {
   const std::string access(kAccess);
   const std::string xml = "<OAuth><access_token>" + access + "</access_token></OAuth>";
