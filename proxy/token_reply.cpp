@@ -98,6 +98,8 @@ std::variant<std::string, Refusal> captured(Exchange& exchange, const WipedBytes
   for (const TokenReply::Token& token : reply.tokens) {
     if (auto why = refuse_value(as_view(token.value)))
       return uncaptured(exchange, "has a '" + token.field + "' that " + *why);
+    if (!is_token_text(as_view(token.value)))
+      return uncaptured(exchange, "has a '" + token.field + "' that is no token");
     LiveSecrets::Minted made{capture.name + '.' + token.field, as_view(token.value),
                              capture.grants_of(token.field), std::nullopt};
     // What refreshes the others outlives them.

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/encoding.hpp"
+#include "secrets/basic.hpp"
+#include "secrets/beside_placeholder.hpp"
 #include "secrets/target_places.hpp"
 
 namespace warder {
@@ -39,6 +42,17 @@ std::optional<Grant::Foreign> rule_for(const Grants& grants, Place place, const 
 std::optional<Grant::Foreign> rule_for_field(const Grants& grants, const std::string& name) {
   const bool always = with_dashes(name) == "authorization";
   return rule_for(grants, {Place::Kind::header, name}, always ? grants : Grants{});
+}
+
+// Only Authorization has a form that is known: other fields hold what their API wants.
+bool has_other_credential(const HeaderField& field, const Sighting& seen,
+                          const Matcher& placeholders) {
+  if (with_dashes(field.name) != "authorization") return false;
+  if (seen.spot != Sighting::Spot::basic)
+    return !stands_alone_in_authorization(field.value, placeholders);
+  const auto basic = find_basic(field.value);
+  const auto pair = basic ? base64_decode(basic->text) : std::nullopt;
+  return !pair || !stands_alone_in_basic(*pair, placeholders);
 }
 
 bool names_a_key(const Grant* grant) {
@@ -92,9 +106,13 @@ std::optional<SwapRefusal> find_foreign(const RequestHead& head, const Grants& g
     const auto rule = rule_for_field(grants, field.name);
     if (!rule) continue;
     const auto is_here = [&](const Sighting& each) { return each.field == at; };
-    if (std::any_of(seen.begin(), seen.end(), is_here)) continue;
+    const auto here = std::find_if(seen.begin(), seen.end(), is_here);
+    if (here != seen.end() && !has_other_credential(field, *here, placeholders)) continue;
     const std::string place = "header:" + lower_case(field.name);
-    if (*rule == Grant::Foreign::refuse) {
+    // What is stripped must not be what the swap is planned for.
+    const bool beside = here != seen.end();
+    if (beside && *rule == Grant::Foreign::pass) continue;
+    if (beside || *rule == Grant::Foreign::refuse) {
       return SwapRefusal{Reason::foreign_credential, "", place,
                          "leave the field out or send the placeholder from the environment in it"};
     }

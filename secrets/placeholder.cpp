@@ -74,15 +74,6 @@ constexpr double kFewestBits = 64;
 // Far more than is needed where both ends are random; where they are literals, all of them can fail.
 constexpr int kTries = 1000;
 
-std::string_view known_prefix(std::string_view value) {
-  std::string_view longest;
-  for (const std::string_view prefix : kPrefixes) {
-    const bool fits = value.size() > prefix.size() && value.starts_with(prefix);
-    if (fits && prefix.size() > longest.size()) longest = prefix;
-  }
-  return longest;
-}
-
 // A longer placeholder stays congruent modulo 3, so that in base64 the text behind it keeps its
 // place.
 std::size_t placeholder_size(std::size_t value_size, std::size_t prefix_size) {
@@ -159,6 +150,15 @@ std::string candidate(std::string_view value, const PlaceholderSpec& spec, Rando
 }
 
 }  // namespace
+
+std::string_view known_prefix(std::string_view value) {
+  std::string_view longest;
+  for (const std::string_view prefix : kPrefixes) {
+    const bool fits = value.size() > prefix.size() && value.starts_with(prefix);
+    if (fits && prefix.size() > longest.size()) longest = prefix;
+  }
+  return longest;
+}
 
 std::string make_placeholder(std::string_view value, const PlaceholderSpec& spec, Random& random) {
   const bool is_varied = can_have_digit_or_upper(spec);

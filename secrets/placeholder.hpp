@@ -45,4 +45,7 @@ std::string make_placeholder(std::string_view value, Random& random);
 // Why a template cannot make placeholders, as a sentence; nullopt when it can.
 std::optional<std::string> refuse_template(const Template& form, bool is_weak);
 
+// The issuer's own beginning that `value` has ("ghp_"), if it is one that is known.
+std::string_view known_prefix(std::string_view value);
+
 }  // namespace warder

@@ -312,6 +312,13 @@ std::variant<TokenReply, std::string> read_token_reply(std::string_view body, To
   return std::move(reader.reply);
 }
 
+bool is_token_text(std::string_view value) {
+  while (value.ends_with('=')) value.remove_suffix(1);
+  return std::all_of(value.begin(), value.end(), [](char c) {
+    return is_alnum(c) || std::string_view("-._~+/|!$*@%").find(c) != std::string_view::npos;
+  });
+}
+
 std::string with_tokens_replaced(std::string_view body, const TokenReply& reply,
                                  const std::vector<std::string>& instead) {
   std::string out;
