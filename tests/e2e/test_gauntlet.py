@@ -172,10 +172,12 @@ def bodies(value, every):
                  coding="zstd", shown=False)
     yield Answer("not coded at all", text, coding="gzip", shown=False)
     yield Answer("coded, not said", gzip.compress(b"x"), coding=value, shown=False)
-    document = json.dumps({"headers": {"authorization": f"Bearer {value}"}, "nested": json.dumps(
-        {"again": json.dumps({"token": value})})})
-    yield Answer("json", document.encode(), headers=[("Content-Type", "application/json")])
-    page = f'<a href="/?t={html.escape(value)}">{html.escape(value)}</a><!-- {value} -->'
+    document = {"headers": {"authorization": f"Bearer {value}"}}
+    page = f"<!-- {value} -->"
+    if "html, escape()" in every:
+        document["nested"] = json.dumps({"again": json.dumps({"token": value})})
+        page += f'<a href="/?t={html.escape(value)}">{html.escape(value)}</a>'
+    yield Answer("json", json.dumps(document).encode(), headers=[("Content-Type", "application/json")])
     yield Answer("page", page.encode(), headers=[("Content-Type", "text/html")], framing="chunked")
     events = "".join(f"event: {n}\nid: {form}\ndata: {form}\n\n" for n, form in every.items()) + ": " + value
     for coding in ("", "gzip", "br"):
@@ -184,7 +186,7 @@ def bodies(value, every):
     yield Answer("multipart", f'--b\r\nContent-Disposition: form-data; name="{value}"\r\n\r\n{value}\r\n--b--'.encode(),
                  headers=[("Content-Type", "multipart/form-data; boundary=b")])
     yield Answer("between bytes", b"\0\xff" * 40 + raw + b"\xfe\0" * 40)
-    yield Answer("twice in itself", raw[:-1] + raw + raw[1:] + raw[:4] + raw + raw)
+    yield Answer("twice in itself", raw[:-2] + raw + raw[1:] + raw[:4] + raw + raw)
 
 
 def heads(value, every):
@@ -294,8 +296,7 @@ def undone(got):
 
 
 def leaks(value, text):
-    """Field names lose their case on the way to HTTP/2, and hardly any of the value with it."""
-    return says(text, value, value.lower())
+    return says(text, value)
 
 
 def tells(token, text):
@@ -318,7 +319,9 @@ def run_the_gauntlet(bench, pki, value, kind, answers):
         answer = answers[got["number"]]
         where = f"{answer.name} | {got['host']} {got['version']} {got['status']} {got['failed']}"
         text = base64.b64decode(got["every"]) + b"\n\n" + undone(got)
-        if leaks(value.encode(), text):
+        # On the way from HTTP/1.1 to HTTP/2 a field name loses its case, and hardly any of the value with it. An origin
+        # of HTTP/2 has made that change itself.
+        if leaks(value.encode(), text) or kind == "h1" and leaks(value.lower().encode(), text):
             bad.append(where)
         elif answer.shown and not tells(got["token"].encode(), text):
             untold.append((where, text[-300:]))
