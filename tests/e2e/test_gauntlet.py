@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import pytest
 import zstandard
+from hyperframe.frame import GoAwayFrame
 
 from support.bench import CONTRACT_SECRETS, SECRET
 from support.codings import decode, encode, raw_deflate
@@ -416,6 +417,36 @@ def test_br067_what_the_origin_got_comes_back_as_it_was_sent(bench, pki, origin,
         every = base64.b64decode(got["every"])
         assert not leaks(value.encode(), every), (got["version"], got["path"])
         assert tells(got["token"].encode(), every), (got["version"], got["path"], every[-500:])
+
+
+# -- what Warder says itself ---------------------------------------------------------------------------
+def test_br067_pages_that_warder_makes_do_not_tell_the_value(bench, pki):
+    """The target held it, and the origin breaks off in every way in which it can say the value once more. The
+    oracles look at what stands in the audit and on the standard error too."""
+    def goes_away(stream):
+        stream.read_all()
+        if stream.path.startswith("/late"):
+            stream.head(200, [("content-length", "100")])
+            stream.send(b"some")
+        goodbye = GoAwayFrame(0, last_stream_id=0 if "never" in stream.path else stream.id, error_code=2)
+        goodbye.additional_data = SECRET.encode()
+        stream.conn.raw(goodbye.serialize())
+        stream.conn.close("fin")
+    bench.map("api.test:443", H2Origin(goes_away, pki.good))
+    bench.map("other.test:443", Origin(lambda conn: None, pki.leaf("stranger", ["other.test"], stranger=True)))
+    bench.config(grants=[{"secret": "tok", "hosts": ["api.test", "other.test"], "at": ["query:key", "path"]}])
+    done = inside(bench, """
+for host, path in (("other.test", "/a"), ("api.test", "/late/a"), ("api.test", "/never/b"), ("api.test", "/early")):
+    for target in (f"{path}?key={TOKEN}", f"{path}/{TOKEN}/x"):
+        got = attempt(lambda: fetch(target, host=host).summary())
+        show(path=path, h1=got, status=got["status"] if isinstance(got, dict) else 0)
+        got = H2Wire(host).fetch(target)
+        show(path=path, h2=got, status=got["status"])
+""", timeout=60)
+    assert len(done.lines) == 16, done
+    assert {got["status"] for got in done.lines if got["path"] == "/a"} == {502}, done
+    assert not leaks(SECRET.encode(), done.out + done.err)
+    assert "[secret:tok]" in json.dumps(done.records)
 
 
 # -- WebSocket -----------------------------------------------------------------------------------------
