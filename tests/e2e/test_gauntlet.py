@@ -187,7 +187,7 @@ def bodies(value, every):
     yield Answer("multipart", f'--b\r\nContent-Disposition: form-data; name="{value}"\r\n\r\n{value}\r\n--b--'.encode(),
                  headers=[("Content-Type", "multipart/form-data; boundary=b")])
     yield Answer("between bytes", b"\0\xff" * 40 + raw + b"\xfe\0" * 40)
-    yield Answer("twice in itself", raw[:-2] + raw + raw[1:] + raw[:4] + raw + raw)
+    yield Answer("twice in itself", raw[:-2] + raw + raw[2:] + raw[:4] + raw + raw)
 
 
 def heads(value, every):
