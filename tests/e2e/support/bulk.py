@@ -3,6 +3,7 @@
 import hashlib
 import random
 import threading
+import zlib
 
 from .echo import reply
 from .origin import Closed, Origin
@@ -29,9 +30,9 @@ def digest(pieces):
 
 
 class BulkOrigin(Origin):
-    """GET /length/SIZE and /chunked/SIZE; PUT of any framing answers the digest.
+    """GET /length/SIZE, /chunked/SIZE and /gzip/SIZE; PUT of any framing answers the digest.
 
-    `sent` and `taken` count the bytes of bodies; `broken` is set when a peer went away.
+    `sent` and `taken` count the bytes of bodies, as they are on the wire; `broken` is set when a peer went away.
     """
 
     def __init__(self, pair, mark=b""):
@@ -51,22 +52,31 @@ class BulkOrigin(Origin):
                 elif kind == "ok":
                     reply(conn, request, b"ok")
                 else:
-                    self._give(conn, kind == "chunked", int(size))
+                    self._give(conn, kind, int(size))
             except (Closed, TimeoutError):
                 self.broken.set()
                 raise Closed("in the middle of a body") from None
 
-    def _give(self, conn, chunked, size):
+    def _give(self, conn, kind, size):
+        chunked = kind != "length"
         framing = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {size}"
+        coding = "Content-Encoding: gzip\r\n" if kind == "gzip" else ""
         conn.sock.settimeout(600)     # a slow reader is what a test wants
-        conn.send(f"HTTP/1.1 200 OK\r\n{framing}\r\n\r\n".encode())
+        conn.send(f"HTTP/1.1 200 OK\r\n{coding}{framing}\r\n\r\n".encode())
+        for piece in self._pieces(size, zlib.compressobj(1, wbits=31) if coding else None):
+            conn.send(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
+            self.sent += len(piece)
+        if chunked:
+            conn.send(b"0\r\n\r\n")
+
+    def _pieces(self, size, coder):
         for block in blocks(size, self.mark):
             for at in range(0, len(block), 65536):
                 piece = block[at:at + 65536]
-                conn.send(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
-                self.sent += len(piece)
-        if chunked:
-            conn.send(b"0\r\n\r\n")
+                if piece := coder.compress(piece) if coder else piece:
+                    yield piece
+        if coder:
+            yield coder.flush()
 
     def _take(self, conn, request):
         self._state = hashlib.sha256()
