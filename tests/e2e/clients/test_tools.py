@@ -8,8 +8,10 @@ import json
 import os
 import re
 import secrets
+import socket
 import subprocess
 import tarfile
+import time
 from urllib.parse import urlsplit
 
 from matrix import CLIENTS, PATH, needs, record
@@ -18,8 +20,8 @@ from support.bench import MINE, SECRET, mine
 from support.daemon import free_port
 from support.origin import Origin
 from test_placeholder_shapes import CASES
+from test_real_tools import NPM_WORK, reasons, secret, used
 from test_real_tools import needs as needs_program
-from test_real_tools import reasons, secret, used
 
 
 def version_of(*argv):
@@ -61,6 +63,66 @@ def test_twine_upload(bench, pki):
     assert good and packed.getvalue() in body
     assert used(done) == [("pypi", "basic")] and value not in done.text
     works("twine upload", version_of("twine", "--version"))
+
+
+# -- npm -----------------------------------------------------------------------------------------------
+def test_npm_logs_in_to_verdaccio_and_publishes(bench, pki):
+    """The password is swapped in what npm sends, the token that comes back is captured: .npmrc keeps a placeholder."""
+    program, place, port = needs("servers", "node_modules/.bin/verdaccio"), bench.directory / "verdaccio", free_port()
+    place.mkdir()
+    pair = pki.leaf("verdaccio", ["npm.test"])
+    (place / "config.yaml").write_text(
+        f"storage: {place}/storage\nauth: {{htpasswd: {{file: {place}/htpasswd, algorithm: bcrypt, rounds: 4}}}}\n"
+        f"uplinks: {{}}\nhttps: {{key: {pair.key}, cert: {pair.cert}}}\nlog: {{type: stdout, level: error}}\n"
+        "packages: {'**': {access: $authenticated, publish: $authenticated}}\nself_path: .\n")
+    process = subprocess.Popen([needs_program("node"), program, "-c", str(place / "config.yaml"), "-l",
+                                f"https://127.0.0.1:{port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               env={"PATH": PATH, "HOME": str(place)})
+    bench.running.append(process)
+    wait_for(port)
+    bench.map("npm.test:443", f"127.0.0.1:{port}")
+    bench.config(rules=[{"name": "npm", "hosts": ["npm.test"], "action": "allow"}],
+                 grants=[{"secret": "tok", "hosts": ["npm.test"], "at": ["body:json:/password", "basic"]},
+                         {"capture": {"name": "npm", "hosts": ["npm.test"], "paths": ["/-/user/**"]},
+                          "hosts": ["npm.test"], "at": ["header:authorization"]}])
+    bench.write("login.py", LOGIN)
+    done = bench.run("printf 'registry=https://npm.test/\\n' >$HOME/.npmrc; "
+                     "/usr/bin/python3 login.py; cat $HOME/.npmrc" + NPM_WORK, timeout=90)
+    assert re.search(r"_authToken=\S+", done.text) and "+ thing@1.0.0" in done.text, done
+    assert "thing works" in done.text and "\nme\n" in done.text, done      # installed again, and whoami
+    assert {("tok", "body:json:/password"), ("npm.token", "header:authorization")} <= set(used(done))
+    kept = (place / "htpasswd").read_text().split(":")[1]
+    assert bcrypt(SECRET, kept) == kept       # it was the value that the registry got
+    works("npm login, whoami, publish, install", version_of("npm", "--version"))
+
+
+# npm asks for a name and a password in a terminal.
+LOGIN = """
+import os, pty, re, time
+pid, master = pty.fork()
+if pid == 0:
+    os.execvp("npm", ["npm", "login", "--auth-type=legacy", "--no-update-notifier"])
+said, answers = b"", [(b"Username", b"me"), (b"Password", os.environ["API_TOKEN"].encode()), (b"Email", b"me@x.test")]
+try:
+    while data := os.read(master, 4096):
+        said += data
+        if answers and answers[0][0] in said:
+            os.write(master, answers.pop(0)[1] + b"\\n")
+            said = b""
+except OSError:
+    pass
+os.waitpid(pid, 0)
+"""
+
+
+def wait_for(port, seconds=30):
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            assert time.monotonic() < end, f"nothing listens on {port}"
+            time.sleep(0.1)
 
 
 # -- containers ----------------------------------------------------------------------------------------
@@ -135,9 +197,9 @@ def oci_image(place):
         {"schemaVersion": 2, "manifests": [{**manifest, "annotations": {"org.opencontainers.image.ref.name": "1"}}]}))
 
 
-def bcrypt(password):
+def bcrypt(password, like="$2b$05$" + "a" * 22):
     """By the C library: Python has none any more."""
-    done = subprocess.run(["perl", "-e", "print crypt($ARGV[0], $ARGV[1])", password, "$2b$05$" + "a" * 22],
+    done = subprocess.run(["perl", "-e", "print crypt($ARGV[0], $ARGV[1])", password, like],
                           capture_output=True, text=True, check=True)
     return done.stdout
 
@@ -158,6 +220,7 @@ def test_skopeo_pushes_and_pulls_with_basic(bench, pki, base):
     process = subprocess.Popen([program, "serve", str(place / "config.yml")], stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, env={"PATH": PATH})
     bench.running.append(process)
+    wait_for(port)
     bench.map("reg.test:443", f"127.0.0.1:{port}")
     bench.config(rules=[{"name": "reg", "hosts": ["reg.test"], "action": "allow"}],
                  grants=[{"secret": "tok", "hosts": ["reg.test"], "at": ["basic"]}])
