@@ -52,7 +52,7 @@ class OAuthServer:
         while True:
             request = conn.read_request()
             status, headers, body = self._answer(request.method, request.target, request.get, request.body)
-            words = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found"}
+            words = {200: "OK", 206: "Partial Content", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found"}
             echo.reply(conn, request, body, f"{status} {words[status]}", headers)
 
     def _on_stream(self, stream):
