@@ -240,8 +240,8 @@ held = [token(grant_type="authorization_code", code="the-code").json()["access_t
 me(held[0])
 me(held[-1])
 """))
-    # 36 tokens: the first 4 are over.
-    assert [line["status"] for line in done.lines[-2:]] == [403, 200], done
+    # 36 tokens: the first 4 are over, as if they had run out.
+    assert [(line["status"], line["reason"]) for line in done.lines[-2:]] == [(401, "secret_expired"), (200, "")], done
 
 
 # -- what must not pass --------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def hiding(value):
         "not well-formed": (JSON, inner[:-1].encode()),
         "two documents": (JSON, (inner + inner).encode()),
         "xml": ("application/xml", f"<OAuth><access_token>{value}</access_token></OAuth>".encode()),
-        "a page": ("text/html", inner.encode()),
+        "yaml": ("application/yaml", f"access_token: {value}".encode()),
         "a bare JWT": ("application/jwt", value.encode()),
         "too long": (JSON, json.dumps({"pad": "x" * 300_000, "access_token": value}).encode()),
         "a script": ("text/javascript", f"f({inner})".encode()),
