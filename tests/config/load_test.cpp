@@ -87,13 +87,38 @@ TEST_CASE("the example loads, and says every key there is") {
   CHECK(config.gateway.upstream.response_timeout == std::chrono::minutes(5));
   CHECK(ask(config, "api.github.com", "GET", "/repos/acme/x/issues").rule == "issues");
   CHECK(ask(config, "api.github.com", "GET", "/repos/acme/x/%6Beys").rule == "no-keys");
-  for (const char* key :
-       {"name:",         "tripwire:",   "hosts:",         "ports:",           "methods:",
-        "paths:",        "action:",     "allow_private:", "secret:",          "at:",
-        "foreign:",      "max:",        "plain_http:",    "source:",          "placeholder:",
-        "shape:",        "template:",   "weak:",          "format:",          "audit:",
-        "ca:",           "connect_to:", "resolvers:",     "connect_timeout:", "response_timeout:",
-        "idle_timeout:", "pool:",       "idle:",          "per_authority:",   "per_session:"}) {
+  for (const char* key : {"name:",
+                          "tripwire:",
+                          "hosts:",
+                          "ports:",
+                          "methods:",
+                          "paths:",
+                          "action:",
+                          "allow_private:",
+                          "secret:",
+                          "at:",
+                          "foreign:",
+                          "max:",
+                          "plain_http:",
+                          "capture:",
+                          "fields:",
+                          "source:",
+                          "placeholder:",
+                          "shape:",
+                          "template:",
+                          "weak:",
+                          "format:",
+                          "audit:",
+                          "ca:",
+                          "connect_to:",
+                          "resolvers:",
+                          "connect_timeout:",
+                          "response_timeout:",
+                          "idle_timeout:",
+                          "pool:",
+                          "idle:",
+                          "per_authority:",
+                          "per_session:"}) {
     CAPTURE(key);
     CHECK(config.bytes.find(key) != std::string::npos);
   }
