@@ -87,6 +87,19 @@ Task<std::optional<WipedBytes>> gather(Exchange& exchange, Refusal& failed) {
   }
 }
 
+// Behind the same scheme it would cover the beginning of a secret, and leave the rest to be seen.
+bool begins_secret(const Exchange& exchange, std::string_view value) {
+  const std::string_view bare = without_scheme(value);
+  if (bare.size() == value.size()) return false;
+  const auto secrets = exchange.session.secrets.now();
+  const auto& credentials = secrets->credentials();
+  return std::any_of(credentials.begin(), credentials.end(), [&](const Credential& each) {
+    return each.value && each.value->reveal([&](std::string_view held) {
+      return held.size() > bare.size() && held.starts_with(bare);
+    });
+  });
+}
+
 // The body with placeholders in it; or why it must not pass.
 std::variant<std::string, Refusal> captured(Exchange& exchange, const WipedBytes& body) {
   const Capture& capture = *exchange.capture;
@@ -98,7 +111,7 @@ std::variant<std::string, Refusal> captured(Exchange& exchange, const WipedBytes
   for (const TokenReply::Token& token : reply.tokens) {
     if (auto why = refuse_value(as_view(token.value)))
       return uncaptured(exchange, "has a '" + token.field + "' that " + *why);
-    if (!is_token_text(as_view(token.value)))
+    if (!is_token_text(as_view(token.value)) || begins_secret(exchange, as_view(token.value)))
       return uncaptured(exchange, "has a '" + token.field + "' that is no token");
     LiveSecrets::Minted made{capture.name + '.' + token.field, as_view(token.value),
                              capture.grants_of(token.field), std::nullopt};

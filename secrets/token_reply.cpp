@@ -10,6 +10,7 @@ namespace warder {
 namespace {
 
 constexpr int kMaxDepth = 64;
+constexpr std::size_t kLeastBehindScheme = 16;
 
 std::string plain_name(std::string_view name) {
   std::string plain;
@@ -312,7 +313,19 @@ std::variant<TokenReply, std::string> read_token_reply(std::string_view body, To
   return std::move(reader.reply);
 }
 
+std::string_view without_scheme(std::string_view value) {
+  const std::size_t space = value.find(' ');
+  if (space == std::string_view::npos || space == 0) return value;
+  const std::string_view word = value.substr(0, space);
+  return std::all_of(word.begin(), word.end(), [](char c) { return is_alnum(c) || c == '-'; })
+             ? value.substr(space + 1)
+             : value;
+}
+
 bool is_token_text(std::string_view value) {
+  const std::string_view bare = without_scheme(value);
+  if (bare.size() != value.size() && bare.size() < kLeastBehindScheme) return false;
+  value = bare;
   while (value.ends_with('=')) value.remove_suffix(1);
   return std::all_of(value.begin(), value.end(), [](char c) {
     return is_alnum(c) || std::string_view("-._~+/|!$*@%").find(c) != std::string_view::npos;

@@ -39,6 +39,8 @@ std::variant<TokenReply, std::string> read_token_reply(std::string_view body, To
 // What tokens are made of. A text of an origin's own choosing that could stand before another secret ("Bearer ghp_") would, as a
 // value to be masked, cover that one's beginning and leave its rest to be seen.
 bool is_token_text(std::string_view value);
+// "Basic dXNlcjpwYXNz" → "dXNlcjpwYXNz": some servers hand out a whole Authorization field.
+std::string_view without_scheme(std::string_view value);
 
 // `instead` has one text for each token, which needs no escape in either form.
 std::string with_tokens_replaced(std::string_view body, const TokenReply& reply,

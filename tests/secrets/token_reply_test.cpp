@@ -76,6 +76,19 @@ TEST_CASE("only the tokens are replaced") {
   CHECK(with_tokens_replaced(pairs, form, {"ONE", "TWO"}) == "token=ONE&x=y&&access_token=TWO");
 }
 
+TEST_CASE("a token is no text that could stand before another secret") {
+  for (const char* token :
+       {"gho_16C7e42F292c6912E7710c838347Ae178B4a", "ya29.a0AfH6SMBx-_~", "eyJh.eyJz.c2ln",
+        "dXNlcjpwYXNz==", "12345|abcDEF", "Basic dXNlcjpwYXNzd29yZA==", "x%2Fy+z/1"})
+    CHECK(is_token_text(token));
+  for (const char* text : {"Authorization: Bearer ghp_", "Bearer ghp_", "{\"token\":\"ghp_",
+                           "access_token=ghp_", "x-access-token:ghp_",
+                           "Bearer Bearer dXNlcjpwYXNzd29yZA==", " leading-space-token", "a\\b"}) {
+    INFO(text);
+    CHECK_FALSE(is_token_text(text));
+  }
+}
+
 TEST_CASE("every beginning of a reply is refused, none is read beyond its end") {
   const std::string body =
       R"({"access_token":"a\u002b\"1","expires_in":1e3,"x":[true,null,{"id_token":"b"}]})";
