@@ -149,6 +149,7 @@ Task<std::optional<Refusal>> relay_token_reply(Exchange& exchange) {
   if (is_empty || holds == Holds::nothing) co_return co_await relay_response(exchange);
   if (holds == Holds::unknown)
     co_return uncaptured(exchange, "is neither JSON nor a form: ask for application/json");
+  if (head.status == 206) co_return uncaptured(exchange, "is a part of one (206)");
   const ContentCodings codings = content_codings(head.fields);
   if (!codings.known || !codings.applied.empty())
     co_return uncaptured(exchange, "is coded although identity was asked for");
