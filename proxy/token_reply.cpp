@@ -40,7 +40,8 @@ std::string media_type(const ResponseHead& head) {
 // How tokens could stand in it.
 enum class Holds : std::uint8_t {
   readable,  // as JSON or a form
-  nothing,   // a page for people, or a file
+  page,      // for people, or a file: passes if no token field is named in it
+  nothing,   // what no program takes for text
   unknown,  // in a way that is not read here: XML (which GitHub answers to who asks for it), YAML, CBOR
 };
 
@@ -50,8 +51,9 @@ Holds what_may_stand_in(const ResponseHead& head) {
   if (type.empty() || type.ends_with("json") || type == "application/x-www-form-urlencoded" ||
       type == "text/plain" || script)
     return Holds::readable;
-  for (const std::string_view kind : {"text/html", "text/css", "image/", "font/", "audio/",
-                                      "video/", "application/octet-stream", "application/pdf"}) {
+  if (type == "text/html" || type == "application/octet-stream") return Holds::page;
+  for (const std::string_view kind :
+       {"text/css", "image/", "font/", "audio/", "video/", "application/pdf"}) {
     if (type.starts_with(kind)) return Holds::nothing;
   }
   return Holds::unknown;
@@ -103,6 +105,15 @@ bool begins_secret(const Exchange& exchange, std::string_view value) {
 // The body with placeholders in it; or why it must not pass.
 std::variant<std::string, Refusal> captured(Exchange& exchange, const WipedBytes& body) {
   const Capture& capture = *exchange.capture;
+  if (what_may_stand_in(exchange.origin->head()) == Holds::page) {
+    if (names_token(as_view(body), capture.fields))
+      return uncaptured(exchange, "names a token in a page");
+    std::string page(as_view(body));
+    const FollowedMask masks(exchange.session.secrets);
+    if (const std::size_t n = masks.set().mask(page); n != 0)
+      exchange.receipt.masked.push_back({"", "body", "", n});
+    return page;
+  }
   const TokenReplyForm form = form_of(exchange.origin->head(), as_view(body));
   auto read = read_token_reply(as_view(body), form, capture.fields);
   if (const auto* why = std::get_if<std::string>(&read)) return uncaptured(exchange, *why);

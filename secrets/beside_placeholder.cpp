@@ -42,6 +42,7 @@ bool stands_alone_in_authorization(std::string_view value, const Matcher& placeh
   std::string_view lead = trim(value.substr(0, hit.begin));
   const std::string_view behind = trim(value.substr(hit.end));
   if (!behind.empty() && behind != "\"" && behind != ":") return false;
+  if (lead.empty()) return true;
   const std::size_t blank = lead.find_first_of(" \t");
   const bool apart = hit.begin > 0 && (value[hit.begin - 1] == ' ' || value[hit.begin - 1] == '\t');
   if (blank != std::string_view::npos) {

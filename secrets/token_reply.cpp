@@ -313,6 +313,10 @@ std::variant<TokenReply, std::string> read_token_reply(std::string_view body, To
   return std::move(reader.reply);
 }
 
+bool names_token(std::string_view text, const std::vector<std::string>& names) {
+  return Fields(names).nests(text);
+}
+
 std::string_view without_scheme(std::string_view value) {
   const std::size_t space = value.find(' ');
   if (space == std::string_view::npos || space == 0) return value;

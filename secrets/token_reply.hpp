@@ -36,6 +36,9 @@ enum class TokenReplyForm : std::uint8_t { json, form };
 std::variant<TokenReply, std::string> read_token_reply(std::string_view body, TokenReplyForm form,
                                                        const std::vector<std::string>& fields);
 
+// Does a text of any other kind hold one of the fields as the key of JSON, or of a form?
+bool names_token(std::string_view text, const std::vector<std::string>& fields);
+
 // What tokens are made of. A text of an origin's own choosing that could stand before another secret ("Bearer ghp_") would, as a
 // value to be masked, cover that one's beginning and leave its rest to be seen.
 bool is_token_text(std::string_view value);

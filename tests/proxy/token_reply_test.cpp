@@ -231,6 +231,11 @@ TEST_CASE("tokens in a form that is not read here are refused") {
     CHECK(bench.login().has("Warder-Reason: response_unmaskable"));
     bench.warder.stop();
   }
+  for (const char* type : {"text/html", "application/octet-stream; charset=x"}) {
+    Bench hidden(reply(tokens(), "", type));
+    CHECK(hidden.login().has("Warder-Reason: response_unmaskable"));
+    hidden.warder.stop();
+  }
   Bench page(reply("<p>Welcome</p>", "", "text/html"));
   CHECK(page.login().body == "<p>Welcome</p>");
   page.warder.stop();
