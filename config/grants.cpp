@@ -103,7 +103,8 @@ Place read_place(const Reader& reader, const YamlNode& node) {
   if (!text.starts_with("header:")) {
     const bool is_field = !text.empty() && all_in(kTokenChar, text);
     reader.fail(node.place,
-                entry + " is not one: write " + (is_field ? "header:" + text : kPlaces));
+                entry + " is not one: write " +
+                    (is_field && !is_reflection_prone(text) ? "header:" + text : kPlaces));
   }
   std::string field = text.substr(7);
   if (field.empty() || field.size() > 128 || !all_in(kTokenChar, field)) {

@@ -167,7 +167,8 @@ class Planner {
       const bool in_query = seen.spot == Spot::query && same_name(seen.key, "x-amz-credential");
       if (!in_field && !in_query) continue;
       return refuse(Reason::placeholder_wrong_place, seen,
-                    "the request is signed with the placeholder, which no swap can put right");
+                    "there is no way yet: the request is signed with the placeholder, and a swap "
+                    "would break that");
     }
     return std::nullopt;
   }
