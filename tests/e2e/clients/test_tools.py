@@ -324,7 +324,7 @@ def test_br061_aws_is_refused_with_a_reason(bench, echo):
                      "aws --endpoint-url https://api.test s3api list-buckets 2>&1", env={**first, **second}, timeout=60)
     assert not echo.requests and done.code != 0, done
     assert len(reasons(done)) >= 2 and len(set(reasons(done))) == 1, (reasons(done), done)
-    assert "the request is signed with the placeholder, which no swap can put right" in done.text, done
+    assert "the request is signed with the placeholder, and a swap would break that" in done.text, done
     assert done.error.count("signed with the placeholder") >= 2, done      # said again when the run ends
     record("aws", version_of("aws", "--version"), "transparent", "none", "**no**: a signature, which a swap cannot put "
            "right; refused")
