@@ -130,7 +130,8 @@ TEST_CASE("a capture that cannot be: where and why") {
   CHECK(problem(grant_of(kWhole, "hosts: [api.test], at: []")) ==
         "w.yaml:9:97: 'at' is an empty list: name at least one, or remove the key");
   CHECK(problem(grant_of(kWhole, "hosts: [api.test], at: [cookie]")) ==
-        "w.yaml:9:98: place \"cookie\" is not one: write header:cookie");
+        "w.yaml:9:98: place \"cookie\" is not one: write header:NAME, basic, query:KEY, path, "
+        "body:json:/FIELD, body:form:KEY, body or ws");
   CHECK(problem(grant_of(kWhole, "hosts: [api.test], secret: tok")) ==
         "w.yaml:9:93: unknown key 'secret' in a grant of captured tokens: known are capture, "
         "hosts, at");
