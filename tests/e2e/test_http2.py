@@ -1,9 +1,9 @@
 """HTTP/2 on both sides, and translated between versions: the promises hold as over HTTP/1.1."""
 
-import time
 import base64
 import json
 import subprocess
+import time
 
 import pytest
 
