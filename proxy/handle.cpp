@@ -194,9 +194,20 @@ std::string side_of(Reason reason) {
     case Reason::internal:
     case Reason::limit_exceeded:
     case Reason::session_ended:
+    case Reason::quarantined:
+    case Reason::secret_unavailable:
+    case Reason::secret_revoked:
+    case Reason::secret_expired:
     case Reason::audit_unavailable: return "warder";
     default: return "upstream";
   }
+}
+
+// Not an exchange that was ended because its secret was revoked under way: that is nobody's doing in the sandbox.
+bool sprang_tripwire(const Exchange& exchange, Reason reason) {
+  if (exchange.ended) return false;
+  return reason == Reason::placeholder_wrong_host || reason == Reason::placeholder_wrong_place ||
+         reason == Reason::placeholder_foreign || reason == Reason::secret_revoked;
 }
 
 // The exchange is over and both sides are at a border between messages, or they are closed.
@@ -255,11 +266,6 @@ bool Exchange::close_receipt(Reason how, int status) {
   return gateway.audit.append_receipt(receipt);
 }
 
-bool is_tripwire(Reason reason) {
-  return reason == Reason::placeholder_wrong_host || reason == Reason::placeholder_wrong_place ||
-         reason == Reason::placeholder_foreign || reason == Reason::secret_revoked;
-}
-
 Task<After> refuse(Exchange& exchange, Refusal refusal) {
   exchange.client.watch(nullptr);
   // What could not be searched from its beginning on can still be told, if that beginning has not left.
@@ -282,7 +288,8 @@ Task<After> refuse(Exchange& exchange, Refusal refusal) {
     // A refusal that cannot be recorded is still a refusal.
     (void)co_await record(exchange.gateway.audit, std::move(entry), audit::Durability::accepted, 0);
   }
-  if (is_tripwire(refusal.reason) && exchange.session.on_tripwire == OnTripwire::quarantine &&
+  if (sprang_tripwire(exchange, refusal.reason) &&
+      exchange.session.on_tripwire == OnTripwire::quarantine &&
       !exchange.session.quarantined.exchange(true) && exchange.session.announce)
     exchange.session.announce("quarantine: " + refusal.detail + "; nothing more may leave");
   if (refusal.reason != Reason::client_broken) {
@@ -351,8 +358,9 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   exchange.websocket = find_ws_offer(exchange.head, exchange.framing, exchange.client_version);
   if (exchange.websocket)
     exchange.framing = Framing();  // what follows is no body, whatever its length was said to be
-  const auto session_has =
-      exchange.secrets->credentials().empty() ? SecretsInUse::no : SecretsInUse::yes;
+  // One that may be minted tokens has to be able to read what comes back from now on.
+  const bool has_none = exchange.secrets->credentials().empty() && session.captures.empty();
+  const auto session_has = has_none ? SecretsInUse::no : SecretsInUse::yes;
   // A host that has a grant may know the value without being sent it now: a range would cut it in two.
   const bool may_know = !exchange.secrets->grants_for(exchange.authority->host).empty();
   const auto swapped_here = may_know ? SecretsInUse::yes : SecretsInUse::no;

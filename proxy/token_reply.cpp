@@ -130,8 +130,6 @@ std::variant<std::string, Refusal> captured(Exchange& exchange, const WipedBytes
     const bool lasts = token.field == "refresh_token";
     if (reply.expires_in && !lasts) made.expires = exchange.began + *reply.expires_in;
     minted.push_back(std::move(made));
-    exchange.receipt.masked.push_back(
-        {capture.name + '.' + token.field, "body:" + token.field, "captured", 1});
   }
   std::vector<std::string> placeholders;
   if (!minted.empty()) {
@@ -141,6 +139,10 @@ std::variant<std::string, Refusal> captured(Exchange& exchange, const WipedBytes
       return uncaptured(exchange,
                         "is one too many: what the session was given before has not run out yet, "
                         "and is still masked");
+  }
+  for (const TokenReply::Token& token : reply.tokens) {
+    exchange.receipt.masked.push_back(
+        {capture.name + '.' + token.field, "body:" + token.field, "captured", 1});
   }
   std::string out = with_tokens_replaced(as_view(body), reply, placeholders);
   const FollowedMask masks(exchange.session.secrets);  // what was just minted among them

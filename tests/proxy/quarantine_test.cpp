@@ -85,6 +85,34 @@ TEST_CASE("a sandbox in quarantine asks no origin what it speaks, and reaches no
   CHECK(api.connections() == 0);
 }
 
+TEST_CASE(
+    "a secret that is revoked under way puts no sandbox into quarantine; its placeholder then "
+    "does") {
+  TestGateway warder;
+  std::atomic<bool> ended{false};
+  Origin api(streams(ended), warder.trusted_tls("api.test"));
+  warder.route("api.test", Scheme::https, api);
+  auto running = warder.tls();
+  warder.session->on_tripwire = OnTripwire::quarantine;
+  const std::string request =
+      get("api.test", "Authorization: Bearer " + warder.placeholder + "\r\n");
+  running->send(request);
+  while (running->got().find("event") == std::string::npos) REQUIRE(running->read_more());
+  REQUIRE(warder.session->secrets.revoke("github"));
+  running->read_to_end();
+  CHECK_FALSE(warder.session->quarantined);
+  auto later = warder.tls();
+  later->send(request);
+  CHECK(later->read_message().has("Warder-Reason: secret_revoked"));
+  later->close();
+  running->close();
+  warder.stop();
+  CHECK(warder.session->quarantined);
+  const auto receipts = warder.log->receipts();
+  REQUIRE(receipts.size() == 1);
+  CHECK(receipts[0].side == "warder");
+}
+
 TEST_CASE("by default a tripwire refuses its own request alone") {
   TestGateway warder;
   Origin api(

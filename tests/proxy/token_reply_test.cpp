@@ -241,6 +241,24 @@ TEST_CASE("tokens in a form that is not read here are refused") {
   page.warder.stop();
 }
 
+TEST_CASE("a session that has no secret yet asks for what can be read all the same") {
+  TestGateway warder;
+  warder.secret.clear();
+  Origin api(
+      [](Wire& wire, std::size_t) {
+        if (wire.read_message().whole) wire.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+      },
+      warder.trusted_tls("api.test"));
+  warder.route("api.test", Scheme::https, api);
+  auto client = warder.tls("api.test");
+  warder.session->captures = {capture_of()};
+  client->send("GET / HTTP/1.1\r\nHost: api.test\r\nAccept-Encoding: dcb, gzip\r\n\r\n");
+  CHECK(client->read_message().body == "ok");
+  client->close();
+  warder.stop();
+  CHECK(api.received_in_all().find("Accept-Encoding: gzip\r\n") != std::string::npos);
+}
+
 TEST_CASE("another path of the endpoint's host is none of the capture's") {
   Bench bench(reply(R"({"access_token":"public-example-value"})"));
   CHECK(bench.login("/docs/example").body == R"({"access_token":"public-example-value"})");
