@@ -78,8 +78,7 @@ TEST_CASE("the contract configuration loads as it is meant") {
 }
 
 TEST_CASE("the example loads, and says every key there is") {
-  const std::filesystem::path example =
-      std::filesystem::path(__FILE__).parent_path() / "../../config/example.yaml";
+  const auto example = std::filesystem::path(WARDER_SOURCE_DIR) / "config/example.yaml";
   const Config config = load_config(example);
   CHECK(config.policies.at(0).rules.size() == 8);
   CHECK(config.secret("anthropic")->source.file == "/run/secrets/anthropic");

@@ -23,7 +23,7 @@ class SmugglingCorpus {
  public:
   // Throws where the file is not there or a line is not one of ours.
   static std::vector<SmugglingCase> load(const std::string& file) {
-    const auto path = std::filesystem::path(__FILE__).parent_path() / "../corpus/smuggling" / file;
+    const auto path = std::filesystem::path(WARDER_SOURCE_DIR) / "tests/corpus/smuggling" / file;
     std::ifstream in(path);
     if (!in) throw std::runtime_error("cannot read " + path.string());
     std::vector<SmugglingCase> cases;
