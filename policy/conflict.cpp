@@ -66,7 +66,7 @@ std::string only_raw_rule_for(const HostPattern& host, const std::vector<Rule>& 
     const bool fits = std::any_of(rule.hosts.begin(), rule.hosts.end(),
                                   [&](const HostPattern& one) { return one.overlaps(host); });
     if (!fits || rule.action == Action::deny) continue;
-    if (rule.action == Action::allow) return "";
+    if (is_inspected(rule.action)) return "";
     if (raw.empty()) raw = rule.name;
   }
   return raw;

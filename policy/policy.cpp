@@ -76,11 +76,10 @@ bool denies_connection(const Rule& rule, const Authority& authority) {
          names_host(rule, authority.host) && denies_port(rule, authority.port);
 }
 
-bool denies(const Rule& rule, const Authority& authority, std::string_view method,
-            std::string_view path) {
-  return rule.action == Action::deny && names_host(rule, authority.host) &&
-         denies_port(rule, authority.port) && denies_method(rule, method) &&
-         denies_path(rule, path);
+bool denies(const Rule& rule, const RequestFacts& request) {
+  return rule.action == Action::deny && names_host(rule, request.authority.host) &&
+         denies_port(rule, request.authority.port) && denies_method(rule, request.method) &&
+         denies_path(rule, request.path);
 }
 
 Handling handling_of(Action action) {
@@ -88,6 +87,7 @@ Handling handling_of(Action action) {
     case Action::tunnel: return Handling::tunnel;
     case Action::tcp: return Handling::raw;
     case Action::allow:
+    case Action::ask:
     case Action::deny: return Handling::inspect;
   }
   return Handling::inspect;
@@ -96,6 +96,12 @@ Handling handling_of(Action action) {
 Verdict allowed_by(const Rule& rule) {
   return {Decision::allow,         Reason::none, rule.name, rule.where, "", rule.allow_private,
           handling_of(rule.action)};
+}
+
+Verdict decided_by(const Rule& rule) {
+  Verdict verdict = allowed_by(rule);
+  if (rule.action == Action::ask) verdict.decision = Decision::ask;
+  return verdict;
 }
 
 Verdict denied_by(const Rule& rule, Reason reason) {
@@ -132,7 +138,7 @@ const Rule* raw_rule(const std::vector<Rule>& rules, const HostName& host, std::
 bool allows_http(const std::vector<Rule>& rules, const Authority& authority) {
   const auto allows = [&](const Rule& rule) {
     const bool usual = authority.port == 80 || authority.port == 443;
-    return rule.action == Action::allow && names_host(rule, authority.host) &&
+    return is_inspected(rule.action) && names_host(rule, authority.host) &&
            (rule.ports.empty() ? usual : lists_port(rule, authority.port));
   };
   return std::any_of(rules.begin(), rules.end(), allows);
@@ -178,7 +184,7 @@ Verdict Policy::authorize_connection(const Authority& authority) const {
   for (const Rule& rule : rules_) {
     if (rule.action == Action::deny || !names_host(rule, authority.host)) continue;
     near.host = true;
-    if (rule.action == Action::allow && allows_port(rule, authority)) return allowed_by(rule);
+    if (is_inspected(rule.action) && allows_port(rule, authority)) return allowed_by(rule);
   }
   return refused(near.reason(), suggest_host(authority));
 }
@@ -188,10 +194,10 @@ std::optional<Verdict> Policy::authorize_raw(const HostName& host, std::uint16_t
   return authorize_connection({Scheme::tcp, host, port});
 }
 
-Verdict Policy::authorize(const Authority& authority, std::string_view method,
-                          std::string_view path) const {
+Verdict Policy::authorize(const RequestFacts& request) const {
+  const Authority& authority = request.authority;
   for (const Rule& rule : rules_) {
-    if (denies(rule, authority, method, path)) return denied_by(rule, what_it_names(rule));
+    if (denies(rule, request)) return denied_by(rule, what_it_names(rule));
   }
   if (raw_rule(rules_, authority.host, authority.port) != nullptr) {
     return refused(Reason::port_not_allowed, "");
@@ -200,19 +206,19 @@ Verdict Policy::authorize(const Authority& authority, std::string_view method,
   for (const Rule& rule : rules_) {
     if (rule.action == Action::deny || !names_host(rule, authority.host)) continue;
     near.host = true;
-    if (rule.action != Action::allow || !allows_port(rule, authority)) continue;
+    if (!is_inspected(rule.action) || !allows_port(rule, authority)) continue;
     near.port = true;
-    const bool method_fits = allows_method(rule, method);
-    const bool path_fits = allows_path(rule, path);
-    if (method_fits && path_fits) return allowed_by(rule);
+    const bool method_fits = allows_method(rule, request.method);
+    const bool path_fits = allows_path(rule, request.path);
+    if (method_fits && path_fits) return decided_by(rule);
     near.method |= method_fits;
     near.path |= path_fits;
   }
-  if (is_never_allowed(method)) {
+  if (is_never_allowed(request.method)) {
     return refused(near.port ? Reason::method_not_allowed : near.reason(), "");
   }
-  return refused(near.reason(),
-                 near.port ? suggest_request(authority, method, path) : suggest_host(authority));
+  return refused(near.reason(), near.port ? suggest_request(authority, request.method, request.path)
+                                          : suggest_host(authority));
 }
 
 Verdict Policy::authorize_name(const HostName& name) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "http/authority.hpp"
+#include "policy/request_facts.hpp"
 #include "policy/rule.hpp"
 #include "policy/verdict.hpp"
 
@@ -32,11 +33,9 @@ class Policy {
   // rule lists it (a deny refuses it still). nullopt: none does, so what the client sends tells.
   std::optional<Verdict> authorize_raw(const HostName& host, std::uint16_t port) const;
 
-  // Before any request byte leaves. `path` as sent and not ambiguous (http/target.hpp). TRACE and
-  // CONNECT are always refused. Dial with this verdict's allow_private, not with the connection's:
-  // that one is of the first rule for the host.
-  Verdict authorize(const Authority& authority, std::string_view method,
-                    std::string_view path) const;
+  // Before any request byte leaves. TRACE and CONNECT are always refused. Dial with this verdict's
+  // allow_private, not with the connection's: that one is of the first rule for the host.
+  Verdict authorize(const RequestFacts& request) const;
 
   // Can any rule ever allow this DNS name, on any port? Denies over all paths and ports are
   // honoured.

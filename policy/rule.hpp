@@ -14,6 +14,7 @@ namespace warder {
 enum class Action : std::uint8_t {
   deny,
   allow,   // HTTP, inspected
+  ask,     // the same, once somebody has said yes to this very request
   tunnel,  // TLS to the host that the rule names, end to end: not inspected, no secrets
   tcp,     // any bytes: not inspected, no secrets
 };
@@ -21,10 +22,14 @@ constexpr std::string_view to_string(Action action) {
   switch (action) {
     case Action::deny: return "deny";
     case Action::allow: return "allow";
+    case Action::ask: return "ask";
     case Action::tunnel: return "tunnel";
     case Action::tcp: return "tcp";
   }
   return "deny";
+}
+constexpr bool is_inspected(Action action) {
+  return action == Action::allow || action == Action::ask;
 }
 constexpr bool is_raw(Action action) { return action == Action::tunnel || action == Action::tcp; }
 

@@ -9,7 +9,11 @@
 
 namespace warder {
 
-enum class Decision : std::uint8_t { deny, allow };
+enum class Decision : std::uint8_t {
+  deny,
+  allow,
+  ask,  // of a request: allowed once somebody says yes, and not before; never of a connection
+};
 
 // What becomes of the bytes of an allowed connection.
 enum class Handling : std::uint8_t {

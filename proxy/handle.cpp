@@ -334,7 +334,8 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
     refusal.reason = Reason::quarantined;
     co_return co_await refuse(exchange, std::move(refusal));
   }
-  const Judgement judged = judge(exchange.head, connection.arrival, session.policy);
+  const Judgement judged =
+      judge(exchange.head, exchange.framing, connection.arrival, session.policy);
   exchange.authority = judged.authority;
   exchange.target = origin_form(judged.target);
   exchange.shown_path = audited_path(judged.target, *exchange.secrets);

@@ -88,6 +88,12 @@ std::optional<Arrival> arrival_of(const Target& target, std::string& wrong) {
   return arrival;
 }
 
+std::optional<std::uint64_t> body_bytes_of(const Framing& framing) {
+  if (framing.kind == Framing::Kind::none) return 0;
+  if (framing.kind == Framing::Kind::length) return framing.length;
+  return std::nullopt;
+}
+
 // Where no grant could name it, it may stand across what the grammar keeps apart.
 std::string without_placeholders(const std::string& text, const SessionSecrets& secrets) {
   std::string out;
@@ -111,7 +117,8 @@ std::optional<Authority> authority_of(const Arrival& arrival) {
   return std::nullopt;
 }
 
-Judgement judge(const RequestHead& head, const Arrival& arrived, const Policy& policy) {
+Judgement judge(const RequestHead& head, const Framing& framing, const Arrival& arrived,
+                const Policy& policy) {
   Judgement judgement;
   judgement.authority = authority_of(arrived);
   auto target = parse_target(head.method, head.target);
@@ -147,14 +154,16 @@ Judgement judge(const RequestHead& head, const Arrival& arrived, const Policy& p
     return refused(std::move(judgement), Reason::malformed_request, "nothing names the host");
   }
   if (judgement.target.form == Target::Form::authority) {
-    judgement.verdict = policy.authorize(*judgement.authority, head.method, "/");
+    judgement.verdict = policy.authorize({*judgement.authority, head.method, "/"});
     return judgement;
   }
   if (is_ambiguous_path(judgement.target.path)) {
     return refused(std::move(judgement), Reason::malformed_request,
                    "the path has dot segments, a backslash, a NUL or a broken escape");
   }
-  judgement.verdict = policy.authorize(*judgement.authority, head.method, judgement.target.path);
+  judgement.verdict =
+      policy.authorize({*judgement.authority, head.method, judgement.target.path,
+                        judgement.target.query, &head.fields, body_bytes_of(framing)});
   return judgement;
 }
 

@@ -34,7 +34,8 @@ struct Judgement {
   std::string detail;  // one sentence more than the reason's phrase; may be empty
 };
 
-Judgement judge(const RequestHead& head, const Arrival& arrival, const Policy& policy);
+Judgement judge(const RequestHead& head, const Framing& framing, const Arrival& arrival,
+                const Policy& policy);
 
 // The authority that a connection stands for by itself, before any request: bound name, else literal.
 std::optional<Authority> authority_of(const Arrival& arrival);

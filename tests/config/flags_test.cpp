@@ -25,7 +25,7 @@ std::string error_of(const RunFlags& flags, const Config& config = {}) {
 
 Verdict ask(const Config& config, Scheme scheme, const std::string& host, std::uint16_t port) {
   return Policy("run", config.policies.at(0).rules)
-      .authorize({scheme, HostName::parse(host).value(), port}, "GET", "/");
+      .authorize({{scheme, HostName::parse(host).value(), port}, "GET", "/"});
 }
 
 // Everything but the places, which differ by nature.
@@ -145,12 +145,12 @@ TEST_CASE("what a refusal suggests is a flag that allows it") {
         "w.yaml");
     const Authority to{Scheme::https, HostName::parse("a.test").value(), 443};
     const std::string suggestion =
-        Policy("run", config.policies[0].rules).authorize(to, "DELETE", path).suggestion;
+        Policy("run", config.policies[0].rules).authorize({to, "DELETE", path}).suggestion;
     REQUIRE(suggestion.starts_with("add {"));
     CAPTURE(suggestion);
     const Config wider = parse_config(
         "version: 1\npolicies: {run: {rules: [" + suggestion.substr(4) + "]}}", "w.yaml");
-    CHECK(Policy("run", wider.policies[0].rules).authorize(to, "DELETE", path).allows());
+    CHECK(Policy("run", wider.policies[0].rules).authorize({to, "DELETE", path}).allows());
   }
 }
 

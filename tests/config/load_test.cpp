@@ -31,7 +31,7 @@ std::string error_of(const std::string& yaml) {
 Verdict ask(const Config& config, const std::string& host, const char* method, const char* path) {
   const PolicyConfig& first = config.policies.at(0);
   return Policy(first.name, first.rules)
-      .authorize({Scheme::https, HostName::parse(host).value(), 443}, method, path);
+      .authorize({{Scheme::https, HostName::parse(host).value(), 443}, method, path});
 }
 }  // namespace
 

@@ -44,7 +44,7 @@ unsigned mode_of(const fs::path& path) {
 
 bool allows(const Config& config, const char* host, const char* method, const char* path) {
   return Policy("p", config.policies.at(0).rules)
-      .authorize({Scheme::https, HostName::parse(host).value(), 443}, method, path)
+      .authorize({{Scheme::https, HostName::parse(host).value(), 443}, method, path})
       .allows();
 }
 

@@ -26,7 +26,7 @@ std::string answer_of(const Verdict& verdict) {
 void check(const Policy& policy, const std::vector<Ask>& table) {
   for (const Ask& ask : table) {
     CAPTURE(ask.method, ask.url, ask.path);
-    const Verdict verdict = policy.authorize(authority(ask.url), ask.method, ask.path);
+    const Verdict verdict = policy.authorize({authority(ask.url), ask.method, ask.path});
     CHECK(answer_of(verdict) == ask.answer);
     CHECK(verdict.suggestion.find('\n') == std::string::npos);
     if (verdict.allows()) CHECK(verdict.suggestion.empty());
@@ -42,11 +42,11 @@ const RuleText kApi{"api", Action::allow, {"api.test"}, {}, {"GET", "POST"}, {"/
 
 TEST_CASE("a policy without rules refuses everything") {
   const Policy nothing;
-  CHECK_FALSE(nothing.authorize(authority("https://api.test"), "GET", "/").allows());
+  CHECK_FALSE(nothing.authorize({authority("https://api.test"), "GET", "/"}).allows());
   CHECK_FALSE(nothing.authorize_connection(authority("https://api.test")).allows());
   CHECK_FALSE(nothing.authorize_name(authority("https://api.test").host).allows());
   CHECK_FALSE(policy({{"no", Action::deny, {"api.test"}}})
-                  .authorize(authority("https://other.test"), "GET", "/")
+                  .authorize({authority("https://other.test"), "GET", "/"})
                   .allows());
   CHECK(Verdict{}.decision == Decision::deny);
   CHECK(Rule{}.action == Action::deny);
@@ -113,7 +113,7 @@ TEST_CASE("a deny is named in the verdict with its reason and place") {
     deny.name = "stop";
     deny.action = Action::deny;
     return policy({{"all", Action::allow, {"**.test"}}, deny})
-        .authorize(authority("https://api.test"), method, path);
+        .authorize({authority("https://api.test"), method, path});
   };
   const Verdict host = refused({"", Action::deny, {"api.test"}}, "GET", "/");
   CHECK(host.reason == Reason::host_not_allowed);
@@ -154,14 +154,14 @@ TEST_CASE("no spelling slips past a deny") {
                                  "/@acme%252fsecret",
                                  "/@acme%2F%73ecret"}) {
     CAPTURE(path);
-    CHECK(guarded.authorize(authority(https), "GET", path).reason == Reason::path_not_allowed);
-    CHECK_FALSE(guarded.authorize(authority(https + ":8443"), "GET", path).allows());
+    CHECK(guarded.authorize({authority(https), "GET", path}).reason == Reason::path_not_allowed);
+    CHECK_FALSE(guarded.authorize({authority(https + ":8443"), "GET", path}).allows());
   }
   for (const std::string path : {"/", "/administrator", "/ADMIN", "/x/admin", "/@acme%2Fpublic"}) {
     CAPTURE(path);
-    CHECK(guarded.authorize(authority(https), "GET", path).allows());
+    CHECK(guarded.authorize({authority(https), "GET", path}).allows());
   }
-  CHECK_FALSE(guarded.authorize(authority(https), "delete", "/").allows());
+  CHECK_FALSE(guarded.authorize({authority(https), "delete", "/"}).allows());
 }
 
 TEST_CASE("a deny of a whole host holds on every port, before anything is resolved") {
@@ -205,7 +205,7 @@ TEST_CASE("one name has one verdict, however it is spelled") {
   const auto rule_for = [&](const std::string& host) {
     const Result<HostName> name = HostName::parse(host);
     if (!name) return std::string("no name");
-    return answer_of(api.authorize({Scheme::https, *name, 443}, "GET", "/"));
+    return answer_of(api.authorize({{Scheme::https, *name, 443}, "GET", "/"}));
   };
   const std::pair<const char*, const char*> table[] = {
       {"api.test", "api"},
@@ -241,7 +241,7 @@ TEST_CASE("TRACE and CONNECT are never allowed, even where a rule lists them") {
                              {"any", Action::allow, {"any.test"}}});
   for (const std::string method : {"TRACE", "CONNECT", "trace", "Connect"}) {
     for (const std::string& origin : {"https://api.test", "https://any.test"}) {
-      const Verdict verdict = api.authorize(authority(origin), method, "/");
+      const Verdict verdict = api.authorize({authority(origin), method, "/"});
       CAPTURE(method, origin);
       CHECK(verdict.reason == Reason::method_not_allowed);
       CHECK(verdict.suggestion.empty());
@@ -252,7 +252,7 @@ TEST_CASE("TRACE and CONNECT are never allowed, even where a rule lists them") {
 TEST_CASE("a suggestion is the smallest change, and applied it allows what was refused") {
   const Policy api = policy({kApi});
   const auto suggestion = [&](const char* method, const char* url, const char* path) {
-    return api.authorize(authority(url), method, path).suggestion;
+    return api.authorize({authority(url), method, path}).suggestion;
   };
   CHECK(suggestion("GET", "https://evil.test", "/") == "--allow evil.test");
   CHECK(suggestion("GET", "http://evil.test", "/") == "--allow evil.test");
@@ -275,8 +275,8 @@ TEST_CASE("a suggestion is the smallest change, and applied it allows what was r
 TEST_CASE("private addresses are the deciding rule's to allow") {
   const Policy api = policy({{"public", Action::allow, {"db.test"}, {}, {}, {"/pub/**"}},
                              {"inside", Action::allow, {"db.test"}, {}, {}, {}, true}});
-  CHECK_FALSE(api.authorize(authority("https://db.test"), "GET", "/pub/x").allow_private);
-  CHECK(api.authorize(authority("https://db.test"), "GET", "/x").allow_private);
+  CHECK_FALSE(api.authorize({authority("https://db.test"), "GET", "/pub/x"}).allow_private);
+  CHECK(api.authorize({authority("https://db.test"), "GET", "/x"}).allow_private);
   CHECK_FALSE(api.authorize_connection(authority("https://db.test")).allow_private);
 }
 
@@ -297,7 +297,7 @@ TEST_CASE("how long a verdict takes", "[.bench]") {
   const auto begin = std::chrono::steady_clock::now();
   int allowed = 0;
   for (int i = 0; i < kRounds; ++i) {
-    allowed += big.authorize(to, "GET", "/repos/acme/widget/issues/12/comments").allows() ? 1 : 0;
+    allowed += big.authorize({to, "GET", "/repos/acme/widget/issues/12/comments"}).allows() ? 1 : 0;
   }
   const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
   CHECK(allowed == kRounds);

@@ -46,7 +46,7 @@ TEST_CASE("what a raw rule has is never HTTP, and what an allow rule has is neve
                                    "https://a.push.test", "http://a.push.test:443"}) {
     CAPTURE(origin);
     CHECK_FALSE(raw.authorize_connection(authority(origin)).allows());
-    const Verdict request = raw.authorize(authority(origin), "GET", "/");
+    const Verdict request = raw.authorize({authority(origin), "GET", "/"});
     CHECK(request.reason == Reason::port_not_allowed);
     CHECK(request.suggestion.empty());
   }

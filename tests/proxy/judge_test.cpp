@@ -50,7 +50,7 @@ Arrival dialled(std::string_view literal, Scheme scheme) {
 
 Reason reason_of(const RequestHead& head, const Arrival& arrival,
                  const Policy& policy = allowing("**.test")) {
-  const Judgement judged = judge(head, arrival, policy);
+  const Judgement judged = judge(head, Framing(), arrival, policy);
   return judged.verdict.allows() ? Reason::none : judged.verdict.reason;
 }
 
@@ -58,7 +58,7 @@ Reason reason_of(const RequestHead& head, const Arrival& arrival,
 
 TEST_CASE("a request that names what its connection stands for is the policy's to decide") {
   const Judgement judged =
-      judge(request("GET", "/v1?q=1"), tls_to("api.test"), allowing("api.test"));
+      judge(request("GET", "/v1?q=1"), Framing(), tls_to("api.test"), allowing("api.test"));
   CHECK(judged.verdict.allows());
   CHECK(judged.authority == Authority{Scheme::https, name("api.test"), 443});
   CHECK(judged.target.path == "/v1");
@@ -87,7 +87,7 @@ TEST_CASE("BR-079 one verdict for a host, by whatever spelling and route it is n
       CAPTURE(pattern, spelling);
       // Host below SNI or CONNECT, both in that spelling, and the URL of an absolute form.
       const Judgement by_host =
-          judge(request("GET", "/", {spelling}), tls_to("bücher.test"), policy);
+          judge(request("GET", "/", {spelling}), Framing(), tls_to("bücher.test"), policy);
       CHECK(by_host.verdict.reason == reason);
       CHECK(by_host.authority == Authority{Scheme::https, name("xn--bcher-kva.test"), 443});
       CHECK(reason_of(request("GET", "/", {spelling + ":443"}), tls_to(spelling), policy) ==
@@ -132,12 +132,13 @@ TEST_CASE("no Host, or two, is malformed: even two that agree") {
 TEST_CASE("HTTP/1.0 without Host means the connection's name, and nothing when there is none") {
   RequestHead old = request("GET", "/", {});
   old.minor = 0;
-  CHECK(judge(old, tls_to("api.test"), allowing("api.test")).authority->host == name("api.test"));
+  CHECK(judge(old, Framing(), tls_to("api.test"), allowing("api.test")).authority->host ==
+        name("api.test"));
   CHECK(reason_of(old, tls_to("api.test")) == Reason::none);
   Arrival nameless;
   nameless.scheme = Scheme::http;
   nameless.port = 80;
-  const Judgement judged = judge(old, nameless, allowing("**.test"));
+  const Judgement judged = judge(old, Framing(), nameless, allowing("**.test"));
   CHECK_FALSE(judged.verdict.allows());
   CHECK_FALSE(judged.authority.has_value());
 }
@@ -161,8 +162,8 @@ TEST_CASE("BR-145 the absolute form and the Host field must name the same") {
 
 TEST_CASE(
     "in clear text to an address the Host field names the authority, which is what is resolved") {
-  const Judgement judged =
-      judge(request("GET", "/"), dialled("192.0.2.7", Scheme::http), allowing("api.test"));
+  const Judgement judged = judge(request("GET", "/"), Framing(), dialled("192.0.2.7", Scheme::http),
+                                 allowing("api.test"));
   CHECK(judged.verdict.allows());
   CHECK(judged.authority == Authority{Scheme::http, name("api.test"), 80});
   CHECK(reason_of(request("GET", "/", {"evil.example"}), dialled("192.0.2.7", Scheme::http)) ==
@@ -192,7 +193,7 @@ TEST_CASE("what was decided for the connection holds for all its requests") {
   verdict.reason = Reason::port_not_allowed;
   verdict.rule = "the rule";
   arrival.refused = verdict;
-  const Judgement judged = judge(request("GET", "/"), arrival, allowing("**.test"));
+  const Judgement judged = judge(request("GET", "/"), Framing(), arrival, allowing("**.test"));
   CHECK(judged.verdict == verdict);
   CHECK(judged.authority->host == name("api.test"));
 }
