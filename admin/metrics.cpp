@@ -122,6 +122,10 @@ struct Metrics::Series {
   Counter& secret_changes =
       plain("warder_secret_changes_total",
             "Secrets of sessions that were rotated, revoked, became unavailable or were restored.");
+  Counter& policy_changes =
+      plain("warder_policy_changes_total", "Policies of sessions that a reload replaced.");
+  Counter& reloads_refused = plain("warder_reloads_refused_total",
+                                   "Configurations that were not taken, which changes nothing.");
   Counter& dials = plain("warder_dials_total", "Origins dialled to learn what they speak.");
   Histogram& connect = timed("warder_connect_seconds", "From dialling to a verified connection.");
   Histogram& first_byte =
@@ -193,6 +197,9 @@ struct Metrics::Series {
     if (receipt.connect.count() > 0) connect.Observe(seconds(receipt.connect));
     if (receipt.first_byte.count() > 0) first_byte.Observe(seconds(receipt.first_byte));
     total.Observe(seconds(receipt.total));
+  }
+  void take(const audit::PolicyChange& change) {
+    (change.change == "refused" ? reloads_refused : policy_changes).Increment();
   }
   void take(const audit::SessionStart&) {}
   void take(const audit::SessionEnd&) {}

@@ -55,10 +55,11 @@ Fd listen_at(const std::filesystem::path& path) {
 }
 
 // The directory keeps others out; this holds even where somebody opened it.
-bool is_ours(int socket) {
+bool is_ours(int socket, AdminRequest& request) {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  request.uid = peer.uid;
   return peer.uid == ::geteuid() || peer.uid == 0;
 }
 
@@ -204,7 +205,7 @@ void AdminServer::serve(Client& client) {
   const int socket = client.socket.get();
   set_patience(socket, kPatience);
   AdminRequest request;
-  if (is_ours(socket) && read_request(socket, request)) {
+  if (is_ours(socket, request) && read_request(socket, request)) {
     const std::string upgrade = request.upgrade;
     AdminReply reply = answer(handler_, std::move(request));
     send_all(socket, written(reply, upgrade));

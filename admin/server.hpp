@@ -18,6 +18,7 @@ struct AdminRequest {
   std::string path;
   std::string upgrade;  // empty: none asked for
   std::string body;     // at most 4 MiB
+  unsigned uid = 0;     // of the process that asks
 };
 
 struct AdminReply {

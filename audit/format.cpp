@@ -77,6 +77,18 @@ std::string body(const SecretChange& change) {
   return out;
 }
 
+std::string body(const PolicyChange& change) {
+  std::string out = begin("policy");
+  Members(out)
+      .text("session", change.session, kName)
+      .text("policy", change.policy, kLongName)
+      .text("policy_sha256", change.policy_sha256, kWord)
+      .text("change", change.change, kWord)
+      .text("by", change.by, kName)
+      .text("detail", change.detail, kArgument);
+  return out;
+}
+
 std::string body(const Intent& intent) {
   std::string out = begin("intent");
   Members(out)

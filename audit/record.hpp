@@ -53,6 +53,16 @@ struct SecretChange {
   std::string change;    // "rotated", "revoked", "unavailable", "restored"
 };
 
+// A reload: another policy for a session, or a configuration that was refused, which changes nothing.
+struct PolicyChange {
+  std::string session;        // empty: of none, the configuration was refused
+  std::string policy;         // its name
+  std::string policy_sha256;  // of the effective policy's bytes, from now on
+  std::string change;         // "replaced", "removed", "refused"
+  std::string by;             // "SIGHUP", "file", "uid 1000"
+  std::string detail;         // why it was refused
+};
+
 struct SecretUsed {
   std::string name;
   unsigned version = 1;
@@ -106,7 +116,7 @@ struct Receipt {
   std::chrono::microseconds total{0};
 };
 
-using Record =
-    std::variant<SessionStart, SessionEnd, DnsQuery, Dial, SecretChange, Intent, Receipt>;
+using Record = std::variant<SessionStart, SessionEnd, DnsQuery, Dial, SecretChange, PolicyChange,
+                            Intent, Receipt>;
 
 }  // namespace warder::audit

@@ -10,11 +10,16 @@
 
 #include "admin/metrics.hpp"
 #include "admin/server.hpp"
+#include "cli/admin_client.hpp"
 #include "cli/client_files.hpp"
+#include "cli/config_watch.hpp"
 #include "cli/gateway_process.hpp"
 #include "cli/guard.hpp"
 #include "cli/harden.hpp"
 #include "cli/listening.hpp"
+#include "cli/make_session.hpp"
+#include "cli/reload.hpp"
+#include "cli/reload_command.hpp"
 #include "cli/run_service.hpp"
 #include "cli/secret_store.hpp"
 #include "cli/secret_watch.hpp"
@@ -30,29 +35,30 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 fs::path runtime_directory(const GatewayArgs& args) {
-  if (!args.directory.empty()) return fs::absolute(args.directory);
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && runtime[0] == '/') return fs::path(runtime) / "warder";
-  return state_directory() / "run";
+  return args.directory.empty() ? usual_gateway_directory() : fs::absolute(args.directory);
 }
 
-// SIGTERM and SIGINT are read, not handled: for this thread and those it starts.
+// SIGTERM, SIGINT and SIGHUP are read, not handled: for this thread and those it starts.
 class Signals {
  public:
   Signals() {
     ::sigemptyset(&set_);
     ::sigaddset(&set_, SIGTERM);
     ::sigaddset(&set_, SIGINT);
+    ::sigaddset(&set_, SIGHUP);
+    (void)std::signal(SIGHUP, SIG_DFL);  // nohup has it ignored, and what is ignored is not read
     ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
   }
-  void wait() const {
+  int wait() const {
     int which = 0;
     ::sigwait(&set_, &which);
+    return which;
   }
-  // One more within `limit`?
+  // One more within `limit` that asks for the end?
   bool wait(milliseconds limit) const {
     const timespec time{limit.count() / 1000, (limit.count() % 1000) * 1'000'000};
-    return ::sigtimedwait(&set_, nullptr, &time) > 0;
+    const int which = ::sigtimedwait(&set_, nullptr, &time);
+    return which > 0 && which != SIGHUP;
   }
 
  private:
@@ -112,14 +118,24 @@ void drain(GatewayProcess& process, const Signals& signals, std::chrono::seconds
   }
 }
 
-AdminReply answer_admin(AdminRequest request, RunService& runs, GatewayProcess& process,
-                        const audit::Log& log, const Metrics& metrics) {
+AdminReply answer_reload(const AdminRequest& request, Reload& reload) {
+  const Reload::Outcome outcome = reload.run("uid " + std::to_string(request.uid));
+  AdminReply reply;
+  reply.status = outcome.error.empty() ? 200 : 409;
+  reply.body = outcome.said() + "\n";
+  return reply;
+}
+
+AdminReply answer_admin(AdminRequest request, RunService& runs, Reload& reload,
+                        GatewayProcess& process, const audit::Log& log, const Metrics& metrics) {
   AdminReply reply;
   const bool is_get = request.method == "GET" || request.method == "HEAD";
   if (request.path == kRunPath && request.method == "POST") {
     if (!process.is_draining()) return runs.begin(request);
     reply.status = 503;
     reply.body = "the gateway is draining: it takes no new runs";
+  } else if (request.path == kReloadPath && request.method == "POST") {
+    return answer_reload(request, reload);
   } else if (request.path == "/livez" && is_get) {
     reply.body = "ok\n";
   } else if (request.path == "/readyz" && is_get) {
@@ -133,10 +149,12 @@ AdminReply answer_admin(AdminRequest request, RunService& runs, GatewayProcess& 
     const GatewayGauges now{process.sessions().list().size(), process.connections()};
     reply.body = metrics.text(now, log.healthy());
   } else {
-    const bool known = request.path == kRunPath || request.path == "/livez" ||
-                       request.path == "/readyz" || request.path == "/metrics";
+    const bool known = request.path == kRunPath || request.path == kReloadPath ||
+                       request.path == "/livez" || request.path == "/readyz" ||
+                       request.path == "/metrics";
     reply.status = known ? 405 : 404;
-    reply.body = "there are GET /livez, /readyz, /metrics and POST " + std::string(kRunPath) + "\n";
+    reply.body = "there are GET /livez, /readyz, /metrics and POST " + std::string(kRunPath) +
+                 ", " + kReloadPath + "\n";
   }
   if (request.method == "HEAD") reply.body.clear();
   return reply;
@@ -155,7 +173,9 @@ void check_proxy_certificate(const ListenerConfig& listener) {
 
 int run_gateway(const GatewayArgs& args) {
   harden_process();
-  const Config config = load_config(args.config);
+  const auto first = std::make_shared<const Config>(load_config(args.config));
+  const Config& config = *first;  // of what a reload never changes
+  CurrentConfig current(first);
   SystemRandom random;
   SystemClock clock;
   SecretStore store(config, all_policies(config), SecretStore::Listeners::opened);
@@ -181,18 +201,14 @@ int run_gateway(const GatewayArgs& args) {
   for (const ListenerConfig& listener : config.gateway.listeners) {
     const PolicyConfig& policy = *config.policy(listener.policy);
     PreparedSecrets prepared = store.for_session(policy, random);
-    auto session = std::make_shared<Session>(
-        run + "/" + listener.name, Policy(policy.name, policy.rules), std::move(prepared.secrets));
-    session->certificates = std::move(prepared.certificates);
-    session->captures = policy.captures;
-    session->on_tripwire = policy.on_tripwire;
-    if (!policy.captures.empty()) session->secrets.expect_minting();
+    const auto placeholders = prepared.placeholder_env;
+    auto session = make_session(run + "/" + listener.name, policy, std::move(prepared));
     session->announce = [name = listener.name](const std::string& line) {
       say(name + ": " + line);
     };
     if (!record_start(*log, *session, config, {"(listener)", shown(listener)}))
       throw RunRefused("the audit log cannot be written: nothing was opened", 125);
-    files.write(listener, prepared.placeholder_env);
+    files.write(listener, placeholders);
     auto access = std::make_shared<const ProxyAccess>(std::move(session), store.token_of(listener),
                                                       listener.tls);
     opened.push_back({&listener, std::move(access)});
@@ -201,13 +217,19 @@ int run_gateway(const GatewayArgs& args) {
   for (std::size_t i = 0; i < opened.size(); ++i)
     process.serve_proxy(opened[i].access, opened[i].config->kind, std::move(sockets[i]));
   SecretWatch watch({store, process.sessions(), *log, say});
-  RunService runs({config, store, *log, process, run, directory});
+  RunService runs({current, store, *log, process, run, directory});
+  Reload reload({current, store, process.sessions(), *log,
+                 [file = fs::absolute(args.config)] { return load_config(file); }});
   AdminServer admin(directory / "admin.sock", [&](AdminRequest request) {
-    return answer_admin(std::move(request), runs, process, *log, metrics);
+    return answer_admin(std::move(request), runs, reload, process, *log, metrics);
   });
+  std::optional<ConfigWatch> config_watch;
+  if (args.watch)
+    config_watch.emplace(fs::absolute(args.config), [&] { say(reload.run("file").said()); });
   announce_ready(opened, directory);
 
-  signals.wait();
+  while (signals.wait() == SIGHUP) say(reload.run("SIGHUP").said());
+  config_watch.reset();
   drain(process, signals, std::chrono::seconds(args.drain_seconds));
   admin.stop();
   watch.stop();

@@ -10,6 +10,7 @@
 #include "cli/gateway_command.hpp"
 #include "cli/harden.hpp"
 #include "cli/init_command.hpp"
+#include "cli/reload_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/secret_command.hpp"
 #include "cli/trust_command.hpp"
@@ -109,7 +110,19 @@ void add_gateway(CLI::App& app, GatewayArgs& args, int& code) {
                    "seconds that what runs has to end after SIGTERM (30)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0, 3600));
+  gateway->add_flag("--watch", args.watch, "read the configuration again whenever it changes");
+  gateway->footer("SIGHUP, or warder reload, has it read the configuration again.");
   gateway->callback([&args, &code] { code = gateway_command(args); });
+}
+
+void add_reload(CLI::App& app, ReloadArgs& args, int& code) {
+  CLI::App* reload = app.add_subcommand(
+      "reload", "have a running gateway read its configuration again: all of it, or nothing");
+  reload
+      ->add_option("--gateway", args.gateway,
+                   "its admin socket (without it: $XDG_RUNTIME_DIR/warder/admin.sock)")
+      ->type_name("SOCK");
+  reload->callback([&args, &code] { code = reload_command(args); });
 }
 
 void add_audit(CLI::App& app, AuditVerifyArgs& args, int& code) {
@@ -181,6 +194,8 @@ int command_line(int argc, char** argv) {
   add_run(app, run, code);
   GatewayArgs gateway;
   add_gateway(app, gateway, code);
+  ReloadArgs reload;
+  add_reload(app, reload, code);
   AuditVerifyArgs verify;
   add_audit(app, verify, code);
   SecretArgs secret;

@@ -1,7 +1,6 @@
 #include "cli/remote_run.hpp"
 
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include <array>
 #include <atomic>
@@ -10,11 +9,11 @@
 #include <system_error>
 #include <thread>
 
+#include "cli/admin_client.hpp"
 #include "cli/environment.hpp"
 #include "cli/harden.hpp"
 #include "cli/run_protocol.hpp"
 #include "cli/sandbox_start.hpp"
-#include "http/h1_parser.hpp"
 #include "sandbox-launcher/channel.hpp"
 
 namespace warder {
@@ -25,60 +24,15 @@ namespace json = boost::json;
 
 [[noreturn]] void gone() { throw RunRefused("the gateway has gone: nothing was run", 125); }
 
-Fd connect_to(const fs::path& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.native().size() >= sizeof address.sun_path)
-    throw ConfigError("--gateway " + path.string() + ": the path is too long for a socket");
-  std::memcpy(address.sun_path, path.c_str(), path.native().size());
-  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    throw RunRefused("--gateway " + path.string() + ": " + std::generic_category().message(errno) +
-                         "; start one with: warder gateway --config FILE",
-                     2);
-  }
-  return socket;
-}
-
-// The head of the answer byte by byte: what stands behind it belongs to the channel.
-std::string read_reply(int socket, int& status) {
-  H1Parser parser(H1Parser::Role::response);
-  parser.begin_response("POST");
-  std::string body;
-  status = 0;
-  for (char byte = 0;;) {
-    if (::recv(socket, &byte, 1, 0) != 1) {
-      if (status != 0 && parser.eof() == H1Event::end) return body;
-      gone();
-    }
-    std::string_view in(&byte, 1);
-    for (;;) {
-      const H1Event event = parser.next(in);
-      if (event == H1Event::need_more) break;
-      if (event == H1Event::error) gone();
-      if (event == H1Event::head) status = parser.response().status;
-      if (event == H1Event::body) body += parser.body();
-      if (event == H1Event::end || (event == H1Event::head && status == 101)) return body;
-    }
-  }
-}
-
 void ask(int socket, const RunRequest& request) {
   const std::string body = json::serialize(to_json(request));
-  std::string text =
-      std::string("POST ") + kRunPath +
-      " HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: " + kRunUpgrade +
-      "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
-      "\r\n\r\n" + body;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const ssize_t n = ::send(socket, rest.data(), rest.size(), MSG_NOSIGNAL);
-    if (n <= 0) break;  // it may have answered already
-    rest.remove_prefix(static_cast<std::size_t>(n));
-  }
-  int status = 0;
-  const std::string reply = read_reply(socket, status);
-  if (status != 101) throw ConfigError(reply.empty() ? "the gateway refused the run" : reply);
+  const AdminAnswer answer = call_gateway(
+      socket, std::string("POST ") + kRunPath +
+                  " HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: " + kRunUpgrade +
+                  "\r\nContent-Type: application/json\r\nContent-Length: " +
+                  std::to_string(body.size()) + "\r\n\r\n" + body);
+  if (answer.status != 101)
+    throw ConfigError(answer.body.empty() ? "the gateway refused the run" : answer.body);
 }
 
 json::value receive_json(int socket) {
@@ -151,7 +105,7 @@ class Listening {
 
 RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   harden_process();
-  const Fd socket = connect_to(path);
+  const Fd socket = connect_to_gateway(path);
   auto env = sandbox_environment(spec.env);
   ask(socket.get(), {spec.policy, spec.argv, env, spec.workspace});
   auto welcome = run_welcome_from(receive_json(socket.get()));

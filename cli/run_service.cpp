@@ -11,6 +11,7 @@
 
 #include "base/random.hpp"
 #include "cli/environment.hpp"
+#include "cli/make_session.hpp"
 #include "cli/protected_paths.hpp"
 #include "cli/session_records.hpp"
 #include "sandbox-launcher/channel.hpp"
@@ -114,6 +115,7 @@ struct RunService::Run {
   ~Run() { --open; }
   std::atomic<unsigned>& open;
   RunRequest request;
+  std::shared_ptr<const Config> config;  // that it began with
   RunWelcome welcome;
   std::shared_ptr<Session> session;
   std::shared_ptr<SayQueue> say = std::make_shared<SayQueue>();
@@ -123,9 +125,10 @@ AdminReply RunService::begin(const AdminRequest& request) {
   if (request.upgrade != kRunUpgrade) return refused(400, "this needs Upgrade: warder-run");
   auto asked = run_request_from(parsed(request.body));
   if (!asked || asked->workspace.is_relative()) return refused(400, "the request is malformed");
-  const auto& policies = parts_.config.policies;
+  const auto config = parts_.config.now();
+  const auto& policies = config->policies;
   if (asked->policy.empty() && policies.size() == 1) asked->policy = policies.front().name;
-  const PolicyConfig* policy = parts_.config.policy(asked->policy);
+  const PolicyConfig* policy = config->policy(asked->policy);
   if (policy == nullptr) {
     return refused(400, asked->policy.empty()
                             ? "the gateway has several policies: say --policy with one of them"
@@ -138,25 +141,21 @@ AdminReply RunService::begin(const AdminRequest& request) {
     SystemRandom random;
     PreparedSecrets prepared = parts_.store.for_session(*policy, random);
     refuse_values(asked->command, asked->env, *parts_.store.everything());
-    auto covered = covered_directories(parts_.config, asked->workspace, parts_.log.file());
+    auto covered = covered_directories(*config, asked->workspace, parts_.log.file());
     covered.push_back(parts_.runtime_directory);
     run->welcome.session = parts_.gateway_id + "/run/" + std::to_string(++runs_);
     run->welcome.ca_pem = parts_.process.authority().pem();
     run->welcome.ca_hash = parts_.process.authority().subject_hash();
     run->welcome.placeholders = prepared.placeholder_env;
     run->welcome.covered = strings(covered);
-    run->welcome.frozen = strings(believed_files(parts_.config));
-    run->session = std::make_shared<Session>(
-        run->welcome.session, Policy(policy->name, policy->rules), std::move(prepared.secrets));
-    run->session->certificates = std::move(prepared.certificates);
-    run->session->captures = policy->captures;
-    run->session->on_tripwire = policy->on_tripwire;
-    if (!policy->captures.empty()) run->session->secrets.expect_minting();
+    run->welcome.frozen = strings(believed_files(*config));
+    run->session = make_session(run->welcome.session, *policy, std::move(prepared));
   } catch (const std::exception& error) {
     return refused(400, error.what());
   }
   run->session->announce = [say = run->say](const std::string& line) { say->push(line); };
   run->request = std::move(*asked);
+  run->config = config;
   AdminReply reply;
   reply.status = 101;
   reply.take_over = [this, run](int socket) { carry_on(*run, socket); };
@@ -172,12 +171,17 @@ bool RunService::serve(Run& run, int socket) {
     (void)send_message(socket, R"({"error": "these are no listening sockets"})");
     return false;
   }
-  if (!record_start(parts_.log, *run.session, parts_.config, run.request.command)) {
+  if (!record_start(parts_.log, *run.session, *run.config, run.request.command)) {
     (void)send_message(socket, R"({"error": "the audit log cannot be written: nothing was run"})");
     return false;
   }
   parts_.process.serve_sandbox(run.session, listeners_from(*named, std::move(message.fds)));
-  return true;
+  // A reload knew nothing of it until now, and one that is to come will.
+  if (parts_.config.now() == run.config) return true;
+  (void)send_message(socket,
+                     R"({"error": "the gateway's configuration has just changed: run it again"})");
+  finish(run, socket, kKilled);
+  return false;
 }
 
 void RunService::finish(Run& run, int socket, int exit_code) {

@@ -7,6 +7,7 @@
 
 #include "admin/server.hpp"
 #include "audit/log.hpp"
+#include "cli/current_config.hpp"
 #include "cli/gateway_process.hpp"
 #include "cli/run_protocol.hpp"
 #include "cli/secret_store.hpp"
@@ -17,7 +18,7 @@ class RunService {
  public:
   static constexpr unsigned kMostRuns = 256;  // at a time
   struct Parts {
-    const Config& config;
+    const CurrentConfig& config;
     const SecretStore& store;
     audit::Log& log;
     GatewayProcess& process;

@@ -7,6 +7,7 @@
 #include "cli/environment.hpp"
 #include "cli/gateway_process.hpp"
 #include "cli/harden.hpp"
+#include "cli/make_session.hpp"
 #include "cli/protected_paths.hpp"
 #include "cli/sandbox_start.hpp"
 #include "cli/secret_store.hpp"
@@ -39,12 +40,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   const auto log = open_audit_log(outcome.audit_file, run, clock);
   GatewayProcess gateway(spec.config, *log, clock);
 
-  auto session = std::make_shared<Session>(run, Policy(policy->name, policy->rules),
-                                           std::move(prepared.secrets));
-  session->certificates = std::move(prepared.certificates);
-  session->captures = policy->captures;
-  session->on_tripwire = policy->on_tripwire;
-  if (!policy->captures.empty()) session->secrets.expect_minting();
+  auto session = make_session(run, *policy, std::move(prepared));
   session->announce = spec.announce;
   SandboxTrust trust{gateway.authority().pem(), gateway.authority().subject_hash()};
   Sandbox sandbox =

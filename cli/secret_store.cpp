@@ -44,52 +44,103 @@ std::string SecretStore::Held::make(Random& random) const {
   }
 }
 
-SecretStore::Held& SecretStore::hold(const std::string& name, const std::string& what,
-                                     const SourceConfig& config, SourceMaker& maker) {
+std::vector<Grant> grants_of(const PolicyConfig& policy) {
+  std::vector<Grant> grants = policy.grants;
+  for (const Capture& capture : policy.captures) grants.push_back(capture.standing_grant());
+  return grants;
+}
+
+SecretStore::Read SecretStore::read(const std::string& name, const std::string& what,
+                                    const SourceConfig& config, SourceMaker& maker) {
   std::unique_ptr<SecretSource> source;
   try {
     source = maker.make(config, name);
   } catch (const ConfigError& error) {
     throw ConfigError(what + ": " + error.what());
   }
-  const Reading first = source->read({});
+  Reading first = source->read({});
   if (!first.said.empty()) say(what + ": " + first.said);
   if (first.state != Reading::State::value) throw ConfigError(what + ": " + first.problem);
   SecretLife life(first, std::chrono::steady_clock::now());
-  return held_.emplace(name, Held{what, {}, {}, std::move(source), std::move(life)}).first->second;
+  return {Held{what, config, {}, {}, std::move(source), std::move(life)}, std::move(first)};
+}
+
+SecretStore::Read SecretStore::read(const SecretConfig& secret, SourceMaker& maker) {
+  Read read_now = read(secret.name, secret.where + ": secret " + secret.name, secret.source, maker);
+  read_now.held.placeholder_env = secret.placeholder_env;
+  read_now.held.placeholder = secret.placeholder;
+  SystemRandom random;
+  (void)read_now.held.make(random);  // that one can be made
+  return read_now;
+}
+
+void SecretStore::add(const std::string& name, Held held) {
+  SystemRandom random;
+  everything_->add({name, held.life.version(), held.life.value(), held.make(random)});
+  held_.emplace(name, std::move(held));
 }
 
 SecretStore::SecretStore(const Config& config, const std::vector<const PolicyConfig*>& policies,
-                         Listeners listeners) {
-  std::set<std::string> granted;
-  for (const PolicyConfig* policy : policies) {
-    for (const Grant& grant : policy->grants) granted.insert(grant.secret);
-    certificates_[policy->name] = ClientCertificates(policy->certificates);
-  }
+                         Listeners listeners)
+    : everything_(std::make_unique<LiveSecrets>(std::make_shared<const SessionSecrets>(
+          std::vector<Credential>(), std::vector<Grant>()))) {
+  adopt(config, policies);
   SourceMaker maker;
-  for (const SecretConfig& secret : config.secrets) {
-    if (!granted.contains(secret.name)) continue;
-    Held& held = hold(secret.name, secret.where + ": secret " + secret.name, secret.source, maker);
-    held.placeholder_env = secret.placeholder_env;
-    held.placeholder = secret.placeholder;
-  }
   for (const ListenerConfig& listener : config.gateway.listeners) {
     if (!listener.token || listeners == Listeners::closed) continue;
     const std::string name = token_name(listener);
-    Held& held = hold(name, listener.where + ": " + name, *listener.token, maker);
+    Held held = read(name, listener.where + ": " + name, *listener.token, maker).held;
     held.token = std::make_shared<LiveValue>(held.life.value());
+    add(name, std::move(held));
   }
-  std::vector<Credential> all;
-  SystemRandom random;
-  for (const auto& [name, held] : held_)
-    all.push_back({name, held.life.version(), held.life.value(), held.make(random)});
-  everything_ = std::make_unique<LiveSecrets>(
-      std::make_shared<const SessionSecrets>(std::move(all), std::vector<Grant>()));
-  // All of them, read here or not: no source's variable may be found in this process later.
-  for (const SecretConfig& secret : config.secrets) scrub(secret.source);
+  // Read here or not: no source's variable may be found in this process later.
   for (const ListenerConfig& listener : config.gateway.listeners) {
     if (listener.token) scrub(*listener.token);
   }
+}
+
+void SecretStore::adopt(const Config& config, const std::vector<const PolicyConfig*>& policies) {
+  const std::scoped_lock look(looking_);
+  std::set<std::string> granted;
+  std::map<std::string, ClientCertificates, std::less<>> certificates;
+  for (const PolicyConfig* policy : policies) {
+    for (const Grant& grant : policy->grants) granted.insert(grant.secret);
+    certificates[policy->name] = ClientCertificates(policy->certificates);
+  }
+  std::map<std::string, Read> fresh;
+  SourceMaker maker;
+  for (const SecretConfig& secret : config.secrets) {
+    if (!granted.contains(secret.name)) continue;
+    const auto found = held_.find(secret.name);
+    if (found == held_.end() || found->second.config != secret.source)
+      fresh.emplace(secret.name, read(secret, maker));
+  }
+  for (const SecretConfig& secret : config.secrets) scrub(secret.source);
+
+  const std::scoped_lock lock(mutex_);
+  certificates_ = std::move(certificates);
+  for (const SecretConfig& secret : config.secrets) {
+    const auto held = held_.find(secret.name);
+    if (held == held_.end()) continue;
+    held->second.placeholder_env = secret.placeholder_env;
+    held->second.placeholder = secret.placeholder;
+  }
+  for (auto& [name, secret] : fresh) {
+    const auto found = held_.find(name);
+    if (found == held_.end())
+      add(name, std::move(secret.held));
+    else
+      replace_source(found->second, std::move(secret));
+  }
+}
+
+// The next version, behind the placeholders that sessions have.
+void SecretStore::replace_source(Held& held, Read next) {
+  held.reading = {};  // of the source that goes
+  held.what = std::move(next.held.what);
+  held.config = std::move(next.held.config);
+  held.source = std::move(next.held.source);
+  held.life.take(next.first, std::chrono::steady_clock::now());
 }
 
 PreparedSecrets SecretStore::for_session(const PolicyConfig& policy, Random& random) const {
@@ -109,14 +160,19 @@ PreparedSecrets SecretStore::for_session(const PolicyConfig& policy, Random& ran
     credentials.push_back({name, life.version(), life.value(), std::move(placeholder)});
     if (!life.value()) credentials.back().former.push_back(life.last_value());
   }
-  std::vector<Grant> grants = policy.grants;
-  for (const Capture& capture : policy.captures) grants.push_back(capture.standing_grant());
-  prepared.secrets = std::make_unique<SessionSecrets>(std::move(credentials), std::move(grants));
+  prepared.secrets = std::make_unique<SessionSecrets>(std::move(credentials), grants_of(policy));
   prepared.certificates = certificates_.at(policy.name);
   return prepared;
 }
 
+ClientCertificates SecretStore::certificates(std::string_view policy) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = certificates_.find(policy);
+  return found == certificates_.end() ? ClientCertificates() : found->second;
+}
+
 std::shared_ptr<const LiveValue> SecretStore::token_of(const ListenerConfig& listener) const {
+  const std::scoped_lock lock(mutex_);
   const auto found = held_.find(token_name(listener));
   return found == held_.end() ? nullptr : found->second.token;
 }
@@ -141,12 +197,13 @@ std::optional<Reading> SecretStore::next_reading(Held& held, bool is_due,
 }
 
 std::vector<std::string> SecretStore::look(SourceTime now, const std::stop_token& stop) {
+  const std::scoped_lock looking(looking_);
   std::vector<std::string> lines;
   const auto tell = [&](const Held& held, const std::string& line) {
     if (!line.empty()) lines.push_back(held.what + ": " + line);
   };
   for (auto& [name, held] : held_) {
-    // This thread alone changes it: reading needs no lock.
+    // Whoever looks alone changes it: reading needs no lock.
     const auto reading = next_reading(held, held.life.is_due(now), stop);
     if (stop.stop_requested()) break;
     if (reading) {
@@ -160,9 +217,12 @@ std::vector<std::string> SecretStore::look(SourceTime now, const std::stop_token
   return lines;
 }
 
-SecretStore::Now SecretStore::now_of(const Held& held) const {
+std::optional<SecretStore::Now> SecretStore::now_of(std::string_view name) const {
   const std::scoped_lock lock(mutex_);
-  return {held.life.value(), held.life.version(), held.life.is_revoked()};
+  const auto found = held_.find(name);
+  if (found == held_.end()) return std::nullopt;
+  const Held& held = found->second;
+  return Now{held.life.value(), held.life.version(), held.life.is_revoked(), held.token};
 }
 
 SecretEvent SecretStore::event_of(const Credential& before, const Now& now) {
@@ -175,13 +235,12 @@ std::vector<SecretStore::Change> SecretStore::update(LiveSecrets& session) const
   std::vector<Change> changes;
   const auto before = session.now();
   for (const Credential& credential : before->credentials()) {
-    const auto found = held_.find(credential.name);
-    if (found == held_.end() || credential.is_revoked) continue;
-    const Now now = now_of(found->second);
-    if (!now.is_revoked && now.value == credential.value) continue;
-    const bool done = now.is_revoked ? session.revoke(credential.name)
-                                     : session.set(credential.name, now.value, now.version);
-    if (done) changes.push_back({credential.name, event_of(credential, now), now.version});
+    const auto now = now_of(credential.name);
+    if (!now || credential.is_revoked) continue;
+    if (!now->is_revoked && now->value == credential.value) continue;
+    const bool done = now->is_revoked ? session.revoke(credential.name)
+                                      : session.set(credential.name, now->value, now->version);
+    if (done) changes.push_back({credential.name, event_of(credential, *now), now->version});
   }
   return changes;
 }
@@ -191,13 +250,12 @@ std::vector<SecretStore::Change> SecretStore::update_own() const {
   std::vector<Change> changes;
   const auto before = everything_->now();
   for (const Credential& credential : before->credentials()) {
-    const Held& held = held_.find(credential.name)->second;
-    const Now now = now_of(held);
-    if (now.value == credential.value) continue;
-    everything_->set(credential.name, now.value, now.version);
-    if (!held.token) continue;
-    held.token->set(now.value);
-    changes.push_back({credential.name, event_of(credential, now), now.version});
+    const auto now = now_of(credential.name);
+    if (!now || now->value == credential.value) continue;
+    everything_->set(credential.name, now->value, now->version);
+    if (!now->token) continue;
+    now->token->set(now->value);
+    changes.push_back({credential.name, event_of(credential, *now), now->version});
   }
   return changes;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,9 @@ struct PreparedSecrets {
   ClientCertificates certificates;
 };
 
+// The policy's own, and those of its captures.
+std::vector<Grant> grants_of(const PolicyConfig& policy);
+
 class SecretStore {
  public:
   // Reads the secrets and certificates that the grants of these policies name, and the listeners' tokens if `listeners` are opened.
@@ -35,8 +39,15 @@ class SecretStore {
   SecretStore(const Config& config, const std::vector<const PolicyConfig*>& policies,
               Listeners listeners);
 
+  // What another configuration needs: reads the secrets that are new, or have another source, and the certificates. All or
+  // nothing: it throws as the constructor does, and then nothing has changed. What it no longer names stays held, since it
+  // is to be masked. Any thread.
+  void adopt(const Config& config, const std::vector<const PolicyConfig*>& policies);
+
   // Any thread. Throws ConfigError when one of the policy's secrets has been revoked.
   PreparedSecrets for_session(const PolicyConfig& policy, Random& random) const;
+  // What the policy's sessions may show. Any thread.
+  ClientCertificates certificates(std::string_view policy) const;
   // Every value that is or was held, whatever policy grants it, and the tokens: for looking through what a sandbox is
   // given. Any thread.
   std::shared_ptr<const SessionSecrets> everything() const { return everything_->now(); }
@@ -60,6 +71,7 @@ class SecretStore {
  private:
   struct Held {
     std::string what;  // "warder.yaml:4: secret github"
+    SourceConfig config;
     std::string placeholder_env;
     PlaceholderSpec placeholder;
     std::unique_ptr<SecretSource> source;
@@ -73,14 +85,23 @@ class SecretStore {
     std::shared_ptr<const SecretValue> value;
     unsigned version;
     bool is_revoked;
+    std::shared_ptr<LiveValue> token;
   };
-  Now now_of(const Held& held) const;
+  std::optional<Now> now_of(std::string_view name) const;
   static SecretEvent event_of(const Credential& before, const Now& now);
-  Held& hold(const std::string& name, const std::string& what, const SourceConfig& source,
-             SourceMaker& maker);
+  struct Read {
+    Held held;
+    Reading first;
+  };
+  static Read read(const std::string& name, const std::string& what, const SourceConfig& source,
+                   SourceMaker& maker);
+  static Read read(const SecretConfig& secret, SourceMaker& maker);
+  void add(const std::string& name, Held held);
+  static void replace_source(Held& held, Read next);
   static std::optional<Reading> next_reading(Held& held, bool is_due, const std::stop_token& stop);
 
-  mutable std::mutex mutex_;                       // guards each `life`
+  std::mutex looking_;                             // one look, or one adoption, at a time
+  mutable std::mutex mutex_;                       // guards what is below, but for `everything_`
   std::map<std::string, Held, std::less<>> held_;  // by secret, and by "token of listener NAME"
   std::unique_ptr<LiveSecrets> everything_;
   std::map<std::string, ClientCertificates, std::less<>> certificates_;  // by policy

@@ -9,17 +9,12 @@
 #include "config/trust_store.hpp"
 
 namespace warder {
-namespace {
-
-// Waits for a record from a thread that runs no loop.
 bool record_now(audit::Log& log, audit::Record what) {
   std::promise<bool> done;
   log.append(std::move(what), audit::Durability::durable, 0,
              [&done](bool ok, std::uint64_t) { done.set_value(ok); });
   return done.get_future().get();
 }
-
-}  // namespace
 
 std::unique_ptr<audit::Log> open_audit_log(const std::filesystem::path& file,
                                            const std::string& run, const Clock& clock) {
@@ -34,8 +29,8 @@ bool record_start(audit::Log& log, const Session& session, const Config& config,
                   std::vector<std::string> command) {
   audit::SessionStart start;
   start.session = session.id;
-  start.policy = session.policy.name();
-  start.policy_sha256 = sha256_hex(to_yaml(config, session.policy.name()));
+  start.policy = session.policy.now()->policy.name();
+  start.policy_sha256 = sha256_hex(to_yaml(config, start.policy));
   start.command = std::move(command);
   const auto secrets = session.secrets.now();
   for (const Credential& credential : secrets->credentials())

@@ -17,6 +17,9 @@ namespace warder {
 std::unique_ptr<audit::Log> open_audit_log(const std::filesystem::path& file,
                                            const std::string& run, const Clock& clock);
 
+// Waits until it is on the disk. False: it could not be written.
+bool record_now(audit::Log& log, audit::Record what);
+
 // False: it could not be written, and nothing may begin. `command`: what runs in it, or how it comes in.
 bool record_start(audit::Log& log, const Session& session, const Config& config,
                   std::vector<std::string> command);

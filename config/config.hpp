@@ -84,6 +84,7 @@ struct UpstreamConfig {
   std::chrono::milliseconds response_timeout{300'000};  // head of the response
   std::chrono::milliseconds idle_timeout{300'000};      // between two bytes
   OriginPoolConfig pool;
+  friend bool operator==(const UpstreamConfig&, const UpstreamConfig&) = default;
 };
 
 // A way in that `warder gateway` opens for clients that were told of it.
@@ -94,6 +95,7 @@ struct ListenerConfig {
     std::optional<HostName> name;  // a leaf of Warder's own authority; else the two files
     std::filesystem::path certificate;
     std::filesystem::path key;
+    friend bool operator==(const Tls&, const Tls&) = default;
   };
   std::string name;  // as given, else "connect-1" (its place, from 1)
   Kind kind = Kind::connect;
@@ -103,6 +105,7 @@ struct ListenerConfig {
   std::optional<SourceConfig> token;  // none: whoever reaches the address is the sandbox
   std::optional<Tls> tls;
   std::string where;
+  friend bool operator==(const ListenerConfig&, const ListenerConfig&) = default;
 };
 
 struct GatewayConfig {
@@ -110,6 +113,7 @@ struct GatewayConfig {
   std::string audit_place;           // file:line:column of audit.file
   UpstreamConfig upstream;
   std::vector<ListenerConfig> listeners;
+  friend bool operator==(const GatewayConfig&, const GatewayConfig&) = default;
 };
 
 struct Config {

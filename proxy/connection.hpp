@@ -53,8 +53,9 @@ struct Connection final : Swept {
   Origins origins;                            // connections to origins, which its session shares
   const SteadyTime began = std::chrono::steady_clock::now();
   const bool began_in_quarantine = session->quarantined;  // it is there to be told so
-  audit::Burst* strangers = nullptr;                      // while it is one
-  bool is_idle = false;                                   // between two requests of HTTP/1.x
+  std::uint64_t policy_seen = session->policy.changes();
+  audit::Burst* strangers = nullptr;  // while it is one
+  bool is_idle = false;               // between two requests of HTTP/1.x
   std::function<void()> say_goodbye;  // HTTP/2: opens no more streams; may be said more than once
   Worker::Place place;                // last: it may be closed at once
 };

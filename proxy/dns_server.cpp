@@ -116,7 +116,7 @@ DnsDecision decide(const dns::Query& query, Session& session) {
   }
   auto name = HostName::parse(query.name);
   if (!name || name->is_address()) return refused(Reason::name_not_allowed, "");
-  const Verdict verdict = session.policy.authorize_name(*name);
+  const Verdict verdict = session.policy.now()->policy.authorize_name(*name);
   if (!verdict.allows()) return refused(Reason::name_not_allowed, verdict.suggestion);
   if (!is_asked_for(dns::A, query)) return no_data();
   const auto address = session.zone.address_for(*name);

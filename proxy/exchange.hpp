@@ -36,6 +36,7 @@ struct Upload {
 
 struct Exchange {
   Exchange(Connection& of, ClientLeg& with, IncomingRequest request);
+  Exchange(Connection& of, ClientLeg& with, IncomingRequest request, Session::Snapshot now);
   Exchange(const Exchange&) = delete;
   // Whatever way it ends, an exchange that was let through leaves a receipt.
   ~Exchange();
@@ -51,7 +52,8 @@ struct Exchange {
   Gateway& gateway;
   Session& session;
   const SteadyTime began = std::chrono::steady_clock::now();
-  const std::shared_ptr<const SessionSecrets> secrets;  // as they were when it began
+  const std::shared_ptr<const SessionPolicy> policy;  // as they were when it began
+  const std::shared_ptr<const SessionSecrets> secrets;
   RequestHead head;  // as the sandbox sent it, then as it leaves: never holds a value
   Framing framing;   // of the request's body
   HttpVersion client_version = HttpVersion::http11;

@@ -3,8 +3,8 @@
 
 #include <boost/asio/co_spawn.hpp>
 
-#include "proxy/ends_with_secret.hpp"
 #include "proxy/record.hpp"
+#include "proxy/still_allowed.hpp"
 
 namespace warder {
 namespace {
@@ -195,6 +195,7 @@ std::string side_of(Reason reason) {
     case Reason::limit_exceeded:
     case Reason::session_ended:
     case Reason::quarantined:
+    case Reason::policy_changed:
     case Reason::secret_unavailable:
     case Reason::secret_revoked:
     case Reason::secret_expired:
@@ -234,11 +235,15 @@ Task<bool> answer_refusal(ClientLeg& client, const Refusal& refusal, const Reque
 }
 
 Exchange::Exchange(Connection& of, ClientLeg& with, IncomingRequest request)
+    : Exchange(of, with, std::move(request), of.session->at(std::chrono::steady_clock::now())) {}
+
+Exchange::Exchange(Connection& of, ClientLeg& with, IncomingRequest request, Session::Snapshot now)
     : connection(of),
       client(with),
       gateway(of.gateway),
       session(*of.session),
-      secrets(session.secrets.at(began)),
+      policy(std::move(now.policy)),
+      secrets(std::move(now.secrets)),
       head(std::move(request.head)),
       framing(request.framing),
       client_version(request.version),
@@ -289,7 +294,7 @@ Task<After> refuse(Exchange& exchange, Refusal refusal) {
     (void)co_await record(exchange.gateway.audit, std::move(entry), audit::Durability::accepted, 0);
   }
   if (sprang_tripwire(exchange, refusal.reason) &&
-      exchange.session.on_tripwire == OnTripwire::quarantine &&
+      exchange.policy->on_tripwire == OnTripwire::quarantine &&
       !exchange.session.quarantined.exchange(true) && exchange.session.announce)
     exchange.session.announce("quarantine: " + refusal.detail + "; nothing more may leave");
   if (refusal.reason != Reason::client_broken) {
@@ -334,8 +339,9 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
     refusal.reason = Reason::quarantined;
     co_return co_await refuse(exchange, std::move(refusal));
   }
+  renew_refusal(connection);
   const Judgement judged =
-      judge(exchange.head, exchange.framing, connection.arrival, session.policy);
+      judge(exchange.head, exchange.framing, connection.arrival, exchange.policy->policy);
   exchange.authority = judged.authority;
   exchange.target = origin_form(judged.target);
   exchange.shown_path = audited_path(judged.target, *exchange.secrets);
@@ -352,15 +358,17 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   strip_foreign(exchange.head.fields, exchange.swap);
   exchange.target = strip_foreign(std::move(exchange.target), exchange.swap);
   // In clear text too: what a program reads there is a token all the same.
-  exchange.capture = find_capture(session.captures, exchange.authority->host, judged.target.path);
+  exchange.capture =
+      find_capture(exchange.policy->captures, exchange.authority->host, judged.target.path);
   if (exchange.authority->scheme == Scheme::https)
-    exchange.identity = session.certificates.find(exchange.authority->host);
+    exchange.identity = exchange.policy->certificates.find(exchange.authority->host);
 
   exchange.websocket = find_ws_offer(exchange.head, exchange.framing, exchange.client_version);
   if (exchange.websocket)
     exchange.framing = Framing();  // what follows is no body, whatever its length was said to be
   // One that may be minted tokens has to be able to read what comes back from now on.
-  const bool has_none = exchange.secrets->credentials().empty() && session.captures.empty();
+  const bool has_none =
+      exchange.secrets->credentials().empty() && exchange.policy->captures.empty();
   const auto session_has = has_none ? SecretsInUse::no : SecretsInUse::yes;
   // A host that has a grant may know the value without being sent it now: a range would cut it in two.
   const bool may_know = !exchange.secrets->grants_for(exchange.authority->host).empty();
@@ -392,11 +400,8 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
     co_return co_await refuse(exchange, std::move(refusal));
   }
 
-  std::optional<EndsWithSecret> lease;
-  if (!exchange.swap.uses.empty() || !exchange.body.uses.empty()) {
-    lease.emplace(exchange);
-    lease->on_sweep(exchange.began);  // it may have been revoked while the body was awaited
-  }
+  StillAllowed still_allowed(exchange);
+  still_allowed.on_sweep(exchange.began);  // much may have changed while the body was awaited
 
   // While the answer is awaited nobody reads the client: when it goes away, the origin must hear of it (ask_origin()
   // says which).

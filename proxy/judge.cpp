@@ -88,12 +88,6 @@ std::optional<Arrival> arrival_of(const Target& target, std::string& wrong) {
   return arrival;
 }
 
-std::optional<std::uint64_t> body_bytes_of(const Framing& framing) {
-  if (framing.kind == Framing::Kind::none) return 0;
-  if (framing.kind == Framing::Kind::length) return framing.length;
-  return std::nullopt;
-}
-
 // Where no grant could name it, it may stand across what the grammar keeps apart.
 std::string without_placeholders(const std::string& text, const SessionSecrets& secrets) {
   std::string out;
@@ -110,6 +104,12 @@ std::string without_placeholders(const std::string& text, const SessionSecrets& 
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> body_bytes_of(const Framing& framing) {
+  if (framing.kind == Framing::Kind::none) return 0;
+  if (framing.kind == Framing::Kind::length) return framing.length;
+  return std::nullopt;
+}
 
 std::optional<Authority> authority_of(const Arrival& arrival) {
   if (arrival.bound) return Authority{arrival.scheme, *arrival.bound, arrival.port};

@@ -37,6 +37,9 @@ struct Judgement {
 Judgement judge(const RequestHead& head, const Framing& framing, const Arrival& arrival,
                 const Policy& policy);
 
+// nullopt: it is known only at its end.
+std::optional<std::uint64_t> body_bytes_of(const Framing& framing);
+
 // The authority that a connection stands for by itself, before any request: bound name, else literal.
 std::optional<Authority> authority_of(const Arrival& arrival);
 

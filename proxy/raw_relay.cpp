@@ -5,6 +5,7 @@
 #include "http/client_hello.hpp"
 #include "proxy/dial.hpp"
 #include "proxy/record.hpp"
+#include "proxy/still_allowed.hpp"
 
 namespace warder {
 namespace {
@@ -32,6 +33,7 @@ std::string side_of(Reason reason) {
     case Reason::client_timeout: return "client";
     case Reason::audit_unavailable:
     case Reason::session_ended:
+    case Reason::policy_changed:
     case Reason::internal: return "warder";
     default: return "upstream";
   }
@@ -282,6 +284,29 @@ Task<> run_way(RawExchange& raw, Way& way, const Way& other) {
   }
 }
 
+// A policy that no longer allows it ends it.
+class EndsWithPolicy final : public Swept {
+ public:
+  explicit EndsWithPolicy(RawExchange& raw)
+      : raw_(raw), place_(raw.connection.worker.enlist(*this)) {}
+  EndsWithPolicy(const EndsWithPolicy&) = delete;
+  ~EndsWithPolicy() override { raw_.connection.worker.delist(place_); }
+
+  void on_sweep(SteadyTime) override {
+    const std::uint64_t changes = raw_.connection.session->policy.changes();
+    if (std::exchange(raw_.connection.policy_seen, changes) == changes) return;
+    if (is_still_allowed(*raw_.connection.session, raw_.authority, raw_.verdict)) return;
+    if (raw_.broken == Reason::none) raw_.broken = Reason::policy_changed;
+    raw_.connection.stream.close();
+    raw_.origin->close();
+  }
+  void close() override {}
+
+ private:
+  RawExchange& raw_;
+  Worker::Place place_;
+};
+
 Task<> run_up(RawExchange& raw) {
   co_await run_way(raw, *raw.up, *raw.down);
   raw.is_up_running = false;
@@ -300,6 +325,8 @@ Task<> relay(RawExchange& raw) {
                  Reason::upstream_broken);
   raw.down.emplace(*raw.origin, raw.from_origin, connection.stream, Reason::upstream_broken,
                    Reason::client_broken);
+  EndsWithPolicy end(raw);
+  end.on_sweep(raw.began);  // it may have changed while the origin was dialled
   raw.is_up_running = true;
   connection.worker.spawn(run_up(raw));
   co_await run_way(raw, *raw.down, *raw.up);

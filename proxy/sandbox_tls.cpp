@@ -41,7 +41,8 @@ Task<HttpVersion> version_of_origin(Connection& connection, Verdict verdict) {
   const Authority authority = *authority_of(connection.arrival);
   if (const auto known = connection.gateway.versions.find(authority)) co_return *known;
   // A client certificate is for requests that were allowed, and without it the answer would mean nothing.
-  if (connection.session->certificates.find(authority.host)) co_return HttpVersion::http11;
+  if (connection.session->policy.now()->certificates.find(authority.host))
+    co_return HttpVersion::http11;
   const auto allowed =
       verdict.allow_private ? PrivateAddresses::allowed : PrivateAddresses::refused;
   const auto permit = [&] { return record_dial(connection, authority, verdict); };

@@ -9,26 +9,22 @@
 
 #include "audit/burst.hpp"
 #include "dns/zone.hpp"
-#include "policy/policy.hpp"
-#include "proxy/client_identity.hpp"
 #include "proxy/denials.hpp"
 #include "proxy/life.hpp"
 #include "proxy/session_origins.hpp"
-#include "secrets/capture.hpp"
+#include "proxy/session_policy.hpp"
 #include "secrets/live_secrets.hpp"
 
 namespace warder {
 
 struct Session {
-  Session(std::string session_id, Policy session_policy, std::shared_ptr<const SessionSecrets> held)
+  Session(std::string session_id, SessionPolicy session_policy,
+          std::shared_ptr<const SessionSecrets> held)
       : id(std::move(session_id)), policy(std::move(session_policy)), secrets(std::move(held)) {}
 
   const std::string id;
-  const Policy policy;
+  LivePolicy policy;
   LiveSecrets secrets;
-  ClientCertificates certificates;  // set before it is served, as these are
-  std::vector<Capture> captures;
-  OnTripwire on_tripwire = OnTripwire::block;
   dns::Zone zone;
   audit::Burst denied_lookups;
   Denials denials;
@@ -43,15 +39,33 @@ struct Session {
       0};  // those that have not shown their token yet: not among them
   std::atomic<std::uint64_t> listening{0};  // listeners and resolvers that are open
 
+  // What an exchange that begins now goes by: its policy and its secrets are of one configuration.
+  struct Snapshot {
+    std::shared_ptr<const SessionPolicy> policy;
+    std::shared_ptr<const SessionSecrets> secrets;
+  };
+  Snapshot at(LiveSecrets::SteadyTime time) {
+    secrets.expire(time);
+    Snapshot now;
+    now.secrets = secrets.now([&] { now.policy = policy.now(); });
+    return now;
+  }
+  // Another configuration, whole: nothing that begins sees a part of it.
+  void adopt(SessionPolicy next, std::vector<Grant> grants) {
+    const std::vector<Capture> captures = next.captures;
+    if (!captures.empty()) secrets.expect_minting();
+    secrets.regrant(std::move(grants), captures, [&] { policy.replace(std::move(next)); });
+  }
+
   // The policy's, before anything is resolved, dialled or probed; of one in quarantine nothing is.
   Verdict authorize_connection(const Authority& authority) const {
-    if (!quarantined) return policy.authorize_connection(authority);
+    if (!quarantined) return policy.now()->policy.authorize_connection(authority);
     Verdict verdict;
     verdict.reason = Reason::quarantined;
     return verdict;
   }
   std::optional<Verdict> authorize_raw(const HostName& host, std::uint16_t port) const {
-    auto verdict = policy.authorize_raw(host, port);
+    auto verdict = policy.now()->policy.authorize_raw(host, port);
     if (verdict && quarantined) {
       verdict.emplace();
       verdict->reason = Reason::quarantined;

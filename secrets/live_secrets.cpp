@@ -62,6 +62,19 @@ void retire_oldest_minted(std::vector<Credential>& credentials, std::vector<Gran
   }
 }
 
+// Of "acme.access_token" or "acme.access_token.2", what capture acme gives such a token; empty: there is none.
+std::vector<Grant> minted_grants(const std::string& name, const std::vector<Capture>& captures) {
+  const std::size_t dot = name.find('.');
+  const std::size_t end = std::min(name.find('.', dot + 1), name.size());
+  for (const Capture& capture : captures) {
+    if (capture.name != name.substr(0, dot)) continue;
+    auto grants = capture.grants_of(name.substr(dot + 1, end - dot - 1));
+    for (Grant& grant : grants) grant.secret = name;
+    return grants;
+  }
+  return {};
+}
+
 std::size_t bytes_of(const Credential& credential) {
   std::size_t bytes = 0;
   const auto add = [&](std::string_view plain) { bytes += plain.size(); };
@@ -100,6 +113,13 @@ std::shared_ptr<const SessionSecrets> LiveSecrets::now() const {
   return now_;
 }
 
+std::shared_ptr<const SessionSecrets> LiveSecrets::now(
+    const std::function<void()>& together) const {
+  const std::scoped_lock lock(mutex_);
+  together();
+  return now_;
+}
+
 bool LiveSecrets::rotate(std::string_view secret, std::shared_ptr<const SecretValue> value) {
   return change(secret, [&](Credential& credential) {
     replace_value(credential, std::move(value));
@@ -119,6 +139,37 @@ bool LiveSecrets::revoke(std::string_view secret) {
   const bool done = change(secret, [](Credential& credential) { revoke_now(credential); });
   if (done) ++revocations_;
   return done;
+}
+
+void LiveSecrets::regrant(std::vector<Grant> grants, const std::vector<Capture>& captures,
+                          const std::function<void()>& together) {
+  {
+    const std::scoped_lock lock(changing_);
+    const auto before = now();
+    std::vector<Credential> credentials = before->credentials();
+    std::erase_if(grants, [&](const Grant& grant) {
+      return !grant.secret.empty() && before->credential(grant.secret) == nullptr;
+    });
+    for (Credential& credential : credentials) {
+      if (!is_usable(credential)) continue;
+      const auto kept = minted_grants(credential.name, captures);
+      if (kept.empty()) revoke_now(credential);
+      grants.insert(grants.end(), kept.begin(), kept.end());
+    }
+    replace(std::move(credentials), std::move(grants), together);
+    ++revocations_;
+  }
+  if (changed_) changed_();
+}
+
+bool LiveSecrets::add(Credential credential) {
+  const std::scoped_lock lock(changing_);
+  const auto before = now();
+  if (before->credential(credential.name) != nullptr) return false;
+  std::vector<Credential> credentials = before->credentials();
+  credentials.push_back(std::move(credential));
+  replace(std::move(credentials), before->grants());
+  return true;
 }
 
 std::vector<std::string> LiveSecrets::mint(const std::vector<Minted>& minted, Random& random) {
@@ -224,12 +275,14 @@ bool LiveSecrets::change(std::string_view secret, const std::function<void(Crede
 }
 
 // The machines are built before the snapshot is swapped: nobody waits for them.
-void LiveSecrets::replace(std::vector<Credential> credentials, std::vector<Grant> grants) {
+void LiveSecrets::replace(std::vector<Credential> credentials, std::vector<Grant> grants,
+                          const std::function<void()>& together) {
   auto next = std::make_shared<const SessionSecrets>(std::move(credentials), std::move(grants));
   next->set_foreign_of(*now());
   const std::scoped_lock lock(mutex_);
   now_ = std::move(next);
   ++changes_;
+  if (together) together();
 }
 
 }  // namespace warder

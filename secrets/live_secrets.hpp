@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "secrets/capture.hpp"
 #include "secrets/session_secrets.hpp"
 
 namespace warder {
@@ -26,6 +27,8 @@ class LiveSecrets {
   explicit LiveSecrets(std::shared_ptr<const SessionSecrets> first) : now_(std::move(first)) {}
 
   std::shared_ptr<const SessionSecrets> now() const;
+  // The same; what `together` does is done in the same moment as seen by regrant()'s.
+  std::shared_ptr<const SessionSecrets> now(const std::function<void()>& together) const;
 
   // The next version of a secret's value, behind the same placeholder. The value before stays masked for as long as the
   // session lives. False: the session has no such secret, or it is revoked.
@@ -35,6 +38,13 @@ class LiveSecrets {
   bool set(std::string_view secret, std::shared_ptr<const SecretValue> value, unsigned version);
   // No value any more: its placeholder is a tripwire from now on, its values stay masked. False: as above.
   bool revoke(std::string_view secret);
+  // Another policy's grants, in the place of all that were not made by a capture; those of secrets that the session does not
+  // have are left out. What was minted keeps what `captures` gives it now; of one that is gone it is revoked.
+  // `together` is called at the moment of the change, and is to be quick.
+  void regrant(std::vector<Grant> grants, const std::vector<Capture>& captures,
+               const std::function<void()>& together);
+  // A secret that the session has not: its placeholder is known from now on. False: it has one of that name.
+  bool add(Credential credential);
   // Of each secret, how many former values stay masked: a source that rotates for years has no end of them.
   static constexpr std::size_t kMostFormer = 64;
 
@@ -60,12 +70,12 @@ class LiveSecrets {
   }
   // What has run out is revoked, but for that what uses it may go on.
   void expire(SteadyTime now);
-  // Origins may give out credentials in this session; set it before the session is served.
+  // Origins may give out credentials in this session.
   void expect_minting() { may_mint_ = true; }
   bool may_mint() const { return may_mint_; }
   // How many changes there have been. Whoever sees a new one gets its snapshot from now().
   std::uint64_t changes() const { return changes_; }
-  // How many secrets have been revoked, ever.
+  // How many times something was taken away: secrets revoked, grants replaced.
   std::uint64_t revocations() const { return revocations_; }
 
   // What is called after each change, on the thread that made it; set it before the session is served.
@@ -75,14 +85,15 @@ class LiveSecrets {
   bool change(std::string_view secret, const std::function<void(Credential&)>& how);
   std::string mint_one(const Minted& minted, Random& random, std::vector<Credential>& credentials,
                        std::vector<Grant>& grants);
-  void replace(std::vector<Credential> credentials, std::vector<Grant> grants);
+  void replace(std::vector<Credential> credentials, std::vector<Grant> grants,
+               const std::function<void()>& together = {});
 
   mutable std::mutex mutex_;  // guards now_
   std::mutex changing_;       // one change at a time
   std::shared_ptr<const SessionSecrets> now_;
   std::uint64_t minted_ = 1;  // guarded by changing_
   std::function<void()> changed_;
-  bool may_mint_ = false;
+  std::atomic<bool> may_mint_{false};
   std::atomic<std::uint64_t> changes_{0};
   std::atomic<std::uint64_t> revocations_{0};
   std::atomic<SteadyTime> next_expiry_{SteadyTime::max()};

@@ -46,6 +46,11 @@ TEST_CASE("golden: the line of every record type") {
         kBegin +
             R"("type":"secret","session":"s1","secret":"github","version":2,"change":"rotated")" +
             kEnd);
+  CHECK(line_of(body_of(Record(PolicyChange{"s1", "agent", "ab12", "replaced", "SIGHUP", ""}))) ==
+        kBegin +
+            R"("type":"policy","session":"s1","policy":"agent","policy_sha256":"ab12",)"
+            R"("change":"replaced","by":"SIGHUP","detail":"")" +
+            kEnd);
   CHECK(line_of(body_of(Record(intent(3)))) ==
         kBegin +
             R"("type":"intent","session":"s1","exchange":3,"ingress":"transparent",)"

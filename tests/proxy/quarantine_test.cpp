@@ -31,7 +31,7 @@ TEST_CASE("after a tripwire nothing of the sandbox passes any more, and what run
   warder.route("api.test", Scheme::https, api);
   warder.route("other.test", Scheme::https, other);
   auto running = warder.tls();
-  warder.session->on_tripwire = OnTripwire::quarantine;
+  warder.change_policy([](SessionPolicy& policy) { policy.on_tripwire = OnTripwire::quarantine; });
   warder.session->announce = [&](const std::string& line) { said.push_back(line); };
   running->send(get("api.test", "Authorization: Bearer " + warder.placeholder + "\r\n"));
   while (running->got().find("event") == std::string::npos) REQUIRE(running->read_more());
@@ -93,7 +93,7 @@ TEST_CASE(
   Origin api(streams(ended), warder.trusted_tls("api.test"));
   warder.route("api.test", Scheme::https, api);
   auto running = warder.tls();
-  warder.session->on_tripwire = OnTripwire::quarantine;
+  warder.change_policy([](SessionPolicy& policy) { policy.on_tripwire = OnTripwire::quarantine; });
   const std::string request =
       get("api.test", "Authorization: Bearer " + warder.placeholder + "\r\n");
   running->send(request);

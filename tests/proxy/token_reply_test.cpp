@@ -48,7 +48,7 @@ struct Bench {
   }
   Message login(const std::string& path = "/oauth/token") {
     auto client = warder.tls("other.test");
-    warder.session->captures = {capture_of()};
+    warder.change_policy([](SessionPolicy& policy) { policy.captures = {capture_of()}; });
     client->send("POST " + path + " HTTP/1.1\r\nHost: other.test\r\nContent-Length: 0\r\n\r\n");
     const Message answer = client->read_message();
     CHECK(client->got().find(kAccess) == std::string::npos);
@@ -203,7 +203,7 @@ TEST_CASE("what an endpoint says in clear text is captured too") {
   });
   warder.route("other.test", Scheme::http, endpoint);
   auto client = warder.plain("other.test");
-  warder.session->captures = {capture_of()};
+  warder.change_policy([](SessionPolicy& policy) { policy.captures = {capture_of()}; });
   client->send("GET /oauth/token HTTP/1.1\r\nHost: other.test\r\nRange: bytes=20-\r\n\r\n");
   CHECK(client->read_message().status() == 200);
   CHECK(client->got().find(kAccess) == std::string::npos);
@@ -251,7 +251,7 @@ TEST_CASE("a session that has no secret yet asks for what can be read all the sa
       warder.trusted_tls("api.test"));
   warder.route("api.test", Scheme::https, api);
   auto client = warder.tls("api.test");
-  warder.session->captures = {capture_of()};
+  warder.change_policy([](SessionPolicy& policy) { policy.captures = {capture_of()}; });
   client->send("GET / HTTP/1.1\r\nHost: api.test\r\nAccept-Encoding: dcb, gzip\r\n\r\n");
   CHECK(client->read_message().body == "ok");
   client->close();

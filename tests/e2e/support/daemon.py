@@ -41,6 +41,7 @@ class Daemon:
             ready.append({"policy": "t", "name": name, "token": "none",
                           "address": f"127.0.0.1:{self.ports[name]}", **one})
         named = {"listeners": ready} if ready else {}
+        self.named = named
         self.config = config or bench.config(gateway=bench.gateway(**named), **more)
         self.directory = bench.directory / "run"
         self.args = args
@@ -68,6 +69,15 @@ class Daemon:
         self.process.send_signal(how)
         code = self.process.wait(seconds)
         return code, self.process.stderr.read().decode()
+
+    def reconfigure(self, **more):
+        """Another configuration in the file's place, with the same gateway in it."""
+        return self.bench.config(gateway=self.bench.gateway(**self.named), **more)
+
+    def reload(self, timeout=10):
+        argv = [self.bench.warder, "reload", "--gateway", str(self.directory / "admin.sock")]
+        return subprocess.run(self.bench.as_user(argv), env=self.bench.environment(),
+                              capture_output=True, text=True, timeout=timeout)
 
     @property
     def ca(self):

@@ -157,6 +157,13 @@ struct TestGateway {
   std::shared_ptr<Session> session;
   std::vector<std::unique_ptr<Worker>> workers;
 
+  // The policy as it was, but for what `change` does to it.
+  void change_policy(const std::function<void(SessionPolicy&)>& change) {
+    SessionPolicy next = *session->policy.now();
+    change(next);
+    session->policy.replace(std::move(next));
+  }
+
  private:
   void write_roots() {
     upstream.ca.push_back(directory.write("origins.pem", origin_authority.pem()));
@@ -183,7 +190,8 @@ struct TestGateway {
       placeholder = make_placeholder(secret, random);
       held = one_secret(secret, placeholder, places);
     }
-    session = std::make_shared<Session>("s1", Policy("default", rules), std::move(held));
+    session =
+        std::make_shared<Session>("s1", SessionPolicy{Policy("default", rules)}, std::move(held));
     for (auto& worker : workers) worker->start();
   }
 

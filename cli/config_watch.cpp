@@ -1,0 +1,38 @@
+#include "cli/config_watch.hpp"
+
+#include <condition_variable>
+#include <mutex>
+
+#include "secrets/file_stamp.hpp"
+
+namespace warder {
+
+ConfigWatch::ConfigWatch(std::filesystem::path file, std::function<void()> changed)
+    : file_(std::move(file)),
+      changed_(std::move(changed)),
+      thread_([this](const std::stop_token& stop) { watch(stop); }) {}
+
+ConfigWatch::~ConfigWatch() {
+  thread_.request_stop();
+  thread_.join();
+}
+
+void ConfigWatch::watch(const std::stop_token& stop) const {
+  std::mutex mutex;
+  std::condition_variable_any until;
+  FileStamp taken = FileStamp::of(file_);
+  FileStamp seen = taken;
+  for (;;) {
+    std::unique_lock lock(mutex);
+    until.wait_for(lock, stop, kLook, [] { return false; });
+    if (stop.stop_requested()) return;
+    const FileStamp now = FileStamp::of(file_);
+    const bool is_still = now == seen;
+    seen = now;
+    if (!is_still || now == taken) continue;
+    taken = now;
+    changed_();
+  }
+}
+
+}  // namespace warder
