@@ -40,7 +40,7 @@ std::string contradiction_of(const Rule& raw, const Rule& http) {
   std::string out = named(raw) + " passes " + at + " uninspected (action " +
                     std::string(to_string(raw.action)) + "), and " + named(http);
   if (http.action == Action::deny) {
-    return out + " denies methods or paths there, which nobody would see: give " + named(http) +
+    return out + " denies requests there that nobody would see: give " + named(http) +
            " ports that leave " + std::to_string(*port) + " out";
   }
   return out + " allows it as inspected HTTP: take port " + std::to_string(*port) +

@@ -299,7 +299,7 @@ TEST_CASE("bad config: rules that inspect nothing") {
        "them"},
       {beside("hosts: [db.test], methods: [PUT], action: deny"),
        "w.yaml:6:9: rule 'db' (w.yaml:5) passes db.test port 5432 uninspected (action tcp), and "
-       "rule 'web' (w.yaml:6) denies methods or paths there, which nobody would see: give rule "
+       "rule 'web' (w.yaml:6) denies requests there that nobody would see: give rule "
        "'web' (w.yaml:6) ports that leave 5432 out"},
       {with_secret(
            "tok: {source: {env: T}}\npolicies:\n  t:\n    grants:\n      - {secret: tok, "
