@@ -5,11 +5,13 @@
 namespace warder {
 namespace {
 
-constexpr std::array<ReasonInfo, 38> kReasons{{
+constexpr std::array<ReasonInfo, 40> kReasons{{
     {"none", 200, "", "nothing went wrong"},
     {"host_not_allowed", 403, "http_request_denied", "no rule allows this host"},
     {"method_not_allowed", 403, "http_request_denied", "no rule allows this method here"},
     {"path_not_allowed", 403, "http_request_denied", "no rule allows this path"},
+    {"query_not_allowed", 403, "http_request_denied", "no rule allows these query keys here"},
+    {"header_not_allowed", 403, "http_request_denied", "no rule allows these header fields here"},
     {"port_not_allowed", 403, "http_request_denied", "no rule allows this port"},
     {"name_not_allowed", 403, "destination_not_found", "no rule can allow this name"},
     {"address_not_allowed", 403, "destination_ip_prohibited",

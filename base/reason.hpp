@@ -12,6 +12,8 @@ enum class Reason : std::uint8_t {
   host_not_allowed,
   method_not_allowed,
   path_not_allowed,
+  query_not_allowed,   // a key of the query
+  header_not_allowed,  // a field that is not there, or has a value that it must not have
   port_not_allowed,
   name_not_allowed,     // a DNS name
   address_not_allowed,  // what a name resolved to

@@ -46,7 +46,8 @@ class Reader {
   void expect_map(const YamlNode& node, std::string_view key) const;
   // Never empty: an empty list would match nothing, or everything.
   const std::vector<YamlNode>& list(const YamlNode& node, std::string_view key) const;
-  const std::vector<YamlNode>& bounded(const YamlNode& node, std::string_view key) const;
+  const std::vector<YamlNode>& bounded(const YamlNode& node, std::string_view key,
+                                       std::size_t most = kMaxList) const;
   const std::string& text(const YamlNode& node, std::string_view key) const;
   std::uint16_t port(const YamlNode& node) const;
   bool yes_or_no(const YamlNode& node, std::string_view key) const;

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <unordered_map>
 
+#include "config/rule_matchers.hpp"
 #include "config/sections.hpp"
 #include "config/spelling.hpp"
 #include "http/chars.hpp"
@@ -9,9 +11,12 @@
 namespace warder {
 namespace {
 
+constexpr std::size_t kMaxRules = 20'000;
+
 const Keys& rule_keys() {
-  static const Keys kKeys{
-      "a rule", {"name", "hosts", "ports", "methods", "paths", "action", "allow_private"}};
+  static const Keys kKeys{"a rule",
+                          {"name", "hosts", "ports", "methods", "paths", "query", "headers",
+                           "max_body", "action", "allow_private"}};
   return kKeys;
 }
 
@@ -71,7 +76,7 @@ void refuse_impossible_raw(const Reader& reader, const YamlNode& node, const Rul
     reader.fail(node.place, begin + " and no 'ports', which it needs: add them, such as " +
                                 (rule.action == Action::tcp ? "ports: [5432]" : "ports: [443]"));
   }
-  for (const std::string_view key : {"methods", "paths"}) {
+  for (const std::string_view key : {"methods", "paths", "query", "headers", "max_body"}) {
     if (reader.find(node, key) == nullptr) continue;
     reader.fail(node.place, begin + ", which inspects nothing, and '" + std::string(key) +
                                 "': remove '" + std::string(key) + "', or write action: allow");
@@ -90,6 +95,11 @@ void refuse_contradictions(const Reader& reader, const YamlNode& node, const Rul
     reader.fail(node.place,
                 "rule '" + rule.name +
                     "' is a deny with allow_private, which contradict: " + "remove allow_private");
+  }
+  if (rule.action == Action::deny && rule.max_body) {
+    reader.fail(node.place, "rule '" + rule.name +
+                                "' is a deny with max_body, which says how much is allowed: remove "
+                                "it, and write it in the rule that allows");
   }
   for (const std::string& method : rule.methods) {
     if (rule.action == Action::allow && (method == "TRACE" || method == "CONNECT")) {
@@ -132,6 +142,11 @@ Rule read_rule(const Reader& reader, const YamlNode& node, std::size_t place) {
       add_once(reader, item, rule.paths, pattern_of<PathPattern>(reader, item, "paths"));
     }
   }
+  if (const YamlNode* query = reader.find(node, "query")) rule.query = read_query(reader, *query);
+  if (const YamlNode* headers = reader.find(node, "headers"))
+    rule.headers = read_header_matches(reader, *headers);
+  if (const YamlNode* size = reader.find(node, "max_body"))
+    rule.max_body = read_size(reader, *size, "max_body");
   rule.action = action_of(reader, reader.need(node, "action", rule_keys()));
   if (const YamlNode* value = reader.find(node, "allow_private")) {
     rule.allow_private = reader.yes_or_no(*value, "allow_private");
@@ -155,19 +170,18 @@ std::vector<Rule> read_rules(const Reader& reader, const YamlNode& node) {
   if (node.kind != YamlNode::Kind::list) {
     reader.fail(node.place, "'rules' must be a list, not " + describe(node));
   }
-  for (const YamlNode& item : reader.bounded(node, "rules")) {
+  std::unordered_map<std::string, std::string> named;  // and where
+  for (const YamlNode& item : reader.bounded(node, "rules", kMaxRules)) {
     Rule rule = read_rule(reader, item, rules.size() + 1);
-    const auto same = std::find_if(rules.begin(), rules.end(),
-                                   [&](const Rule& other) { return other.name == rule.name; });
-    if (same != rules.end()) {
+    const auto [same, is_new] = named.emplace(rule.name, rule.where);
+    if (!is_new) {
       reader.fail(item.place, "rule '" + rule.name + "' stands twice in this policy (first at " +
-                                  same->where + "): give one another name");
-    }
-    if (const std::string sentence = contradiction(rule, rules); !sentence.empty()) {
-      reader.fail(item.place, sentence);
+                                  same->second + "): give one another name");
     }
     rules.push_back(std::move(rule));
   }
+  if (const auto conflict = first_contradiction(rules))
+    reader.fail(node.items[conflict->rule].place, conflict->sentence);
   return rules;
 }
 

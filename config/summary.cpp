@@ -35,9 +35,18 @@ std::string what_of(const Rule& rule) {
                         ? "any method"
                         : joined(rule.methods, [](const std::string& m) { return m; });
   out += " · ";
-  return out + (rule.paths.empty() ? "any path" : joined(rule.paths, [](const PathPattern& p) {
-           return p.str();
-         }));
+  out += rule.paths.empty() ? "any path"
+                            : joined(rule.paths, [](const PathPattern& p) { return p.str(); });
+  if (!rule.query.empty()) {
+    out += rule.action == Action::deny ? " · with any query key of " : " · no query key but ";
+    out += joined(rule.query, [](const QueryKey& key) { return in_quotes(key.str()); });
+  }
+  for (const FieldMatch& field : rule.headers) {
+    out += " · " + field.name() + ": ";
+    out += joined(field.values(), [](const ValuePattern& value) { return in_quotes(value.str()); });
+  }
+  if (rule.max_body) out += " · bodies up to " + std::to_string(*rule.max_body) + " bytes";
+  return out;
 }
 
 std::string line_of(const Rule& rule) {

@@ -73,6 +73,14 @@ std::string text_of(const SecretConfig& secret) {
          "}}\n";
 }
 
+std::string text_of(const std::vector<FieldMatch>& headers) {
+  const std::string fields = list(headers, [](const FieldMatch& field) {
+    return yaml_quoted(field.name()) + ": " +
+           list(field.values(), [](const ValuePattern& value) { return yaml_quoted(value.str()); });
+  });
+  return '{' + fields.substr(1, fields.size() - 2) + '}';
+}
+
 std::string text_of(const Rule& rule) {
   std::string out = "      - {name: " + scalar(rule.name) + ", hosts: " + hosts_of(rule.hosts);
   if (!rule.ports.empty()) {
@@ -83,6 +91,11 @@ std::string text_of(const Rule& rule) {
     out += ", paths: " +
            list(rule.paths, [](const PathPattern& path) { return yaml_quoted(path.str()); });
   }
+  if (!rule.query.empty())
+    out +=
+        ", query: " + list(rule.query, [](const QueryKey& key) { return yaml_quoted(key.str()); });
+  if (!rule.headers.empty()) out += ", headers: " + text_of(rule.headers);
+  if (rule.max_body) out += ", max_body: " + std::to_string(*rule.max_body);
   out += ", action: " + std::string(to_string(rule.action));
   if (rule.allow_private) out += ", allow_private: true";
   return out + "}\n";

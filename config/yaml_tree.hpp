@@ -33,9 +33,9 @@ struct YamlEntry {
 };
 
 struct YamlLimits {
-  std::size_t bytes = 1024 * 1024;
+  std::size_t bytes = 4 * 1024 * 1024;
   std::size_t depth = 16;
-  std::size_t nodes = 200'000;
+  std::size_t nodes = 500'000;
 };
 
 // Throws ConfigError, which names `file`. A file without a document is an error.

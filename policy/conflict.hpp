@@ -2,6 +2,8 @@
 // unseen.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,8 +11,15 @@
 
 namespace warder {
 
-// A sentence that names both rules and says the correction, for the first of `others` that `rule`
-// contradicts; empty: none. Patterns that overlap count, whichever host they were written for.
+struct Contradiction {
+  std::size_t rule;      // the number of the later one
+  std::string sentence;  // names both, and says the correction
+};
+// The first rule that contradicts one before it. Patterns that overlap count, whichever host they
+// were written for. Quick also with thousands of rules.
+std::optional<Contradiction> first_contradiction(const std::vector<Rule>& rules);
+
+// The sentence for the first of `others` that `rule` contradicts; empty: none.
 std::string contradiction(const Rule& rule, const std::vector<Rule>& others);
 
 // Could a host of the pattern be reached only where nothing is inspected? Then a grant for it can

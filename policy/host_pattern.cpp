@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "http/chars.hpp"
+#include "policy/host_key.hpp"
 #include "policy/quote.hpp"
 
 namespace warder {
@@ -44,15 +45,6 @@ Pasted take_apart(std::string_view text) {
   }
   parts.host = text;
   return parts;
-}
-
-bool is_address_range(std::string_view text) {
-  const auto slash = text.find('/');
-  if (slash == std::string_view::npos || slash + 1 == text.size()) return false;
-  const std::string_view bits = text.substr(slash + 1);
-  if (!std::all_of(bits.begin(), bits.end(), is_digit)) return false;
-  const Result<HostName> host = HostName::parse(text.substr(0, slash));
-  return host.has_value() && host->is_address();
 }
 
 std::string_view after_wildcard(std::string_view text) {
@@ -109,9 +101,6 @@ std::optional<std::string> shape_fault(std::string_view text) {
   if (text.find("://") != std::string_view::npos) {
     return with_correction(text, entry + " has a scheme, which a host does not have");
   }
-  if (is_address_range(text)) {
-    return entry + " is an address range, which is not there yet: write each address";
-  }
   if (has("/?#")) return with_correction(text, entry + " has a path, which a host does not have");
   if (has("@"))
     return with_correction(text, entry + " has a user name, which a host does not have");
@@ -155,6 +144,11 @@ bool is_below(const std::string& host, const std::string& apex) {
 
 std::variant<HostPattern, std::string> HostPattern::parse(std::string_view text) {
   if (text == "*" || text == "**") return wildcard_fault(text);
+  if (AddressRange::is_meant(text)) {
+    auto range = AddressRange::parse(text);
+    if (auto* sentence = std::get_if<std::string>(&range)) return std::move(*sentence);
+    return HostPattern(std::get<AddressRange>(std::move(range)));
+  }
   if (auto fault = shape_fault(text)) return std::move(*fault);
 
   const std::string_view name = after_wildcard(text);
@@ -172,32 +166,46 @@ std::variant<HostPattern, std::string> HostPattern::parse(std::string_view text)
   return HostPattern(kind, std::move(*host));
 }
 
+HostPattern::HostPattern(Kind kind, HostName host)
+    : kind_(kind), host_(std::move(host)), address_(address_of(*host_)) {}
+
 bool HostPattern::matches(const HostName& host) const {
-  if (host.kind() != host_.kind()) return false;
-  const bool same = host.str() == host_.str();
+  if (is_range() || address_) {
+    const std::optional<IpAddress> address = address_of(host);
+    if (!address) return false;
+    return is_range() ? range_->contains(*address) : *address == *address_;
+  }
+  if (host.is_address()) return false;
+  const bool same = host.str() == host_->str();
   switch (kind_) {
     case Kind::exact: return same;
-    case Kind::below: return is_below(host.str(), host_.str());
-    case Kind::apex_and_below: return same || is_below(host.str(), host_.str());
+    case Kind::below: return is_below(host.str(), host_->str());
+    case Kind::apex_and_below: return same || is_below(host.str(), host_->str());
+    case Kind::range: return false;
   }
   return false;
 }
 
 bool HostPattern::overlaps(const HostPattern& other) const {
-  if (kind_ == Kind::exact) return other.matches(host_);
-  if (other.kind_ == Kind::exact) return matches(other.host_);
-  const std::string& mine = host_.str();
-  const std::string& theirs = other.host_.str();
+  if (kind_ == Kind::exact) return other.matches(*host_);
+  if (other.kind_ == Kind::exact) return matches(*other.host_);
+  if (is_range() != other.is_range()) return false;
+  if (is_range()) return range_->contains(*other.range_) || other.range_->contains(*range_);
+  const std::string& mine = host_->str();
+  const std::string& theirs = other.host_->str();
   return mine == theirs || is_below(mine, theirs) || is_below(theirs, mine);
 }
 
 std::string HostPattern::str() const {
   switch (kind_) {
     case Kind::exact: break;
-    case Kind::below: return "*." + host_.str();
-    case Kind::apex_and_below: return "**." + host_.str();
+    case Kind::below: return "*." + host_->str();
+    case Kind::apex_and_below: return "**." + host_->str();
+    case Kind::range: return range_->str();
   }
-  return host_.str();
+  return host_->str();
 }
+
+std::string HostPattern::key() const { return is_range() ? range_->key() : host_key(*host_); }
 
 }  // namespace warder

@@ -16,6 +16,12 @@ int escaped_byte(std::string_view path, std::size_t at) {
   return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
+bool has_one_form(std::string_view path) {
+  return path.find_first_of("%;") == std::string_view::npos &&
+         path.find("//") == std::string_view::npos && path.find("/.") == std::string_view::npos &&
+         !path.ends_with('/');
+}
+
 char upper(char c) { return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c; }
 
 }  // namespace
@@ -84,6 +90,41 @@ std::string resolve_dots(std::string_view path) {
   for (const std::string_view segment : kept) out.append("/").append(segment);
   if (ends_open) out += '/';
   return out;
+}
+
+PathForms::PathForms(std::string_view path) {
+  if (has_one_form(path)) {
+    all_ = {path};
+    return;
+  }
+  std::string form(path);
+  for (int round = 0; round < kMaxDecodings; ++round) {
+    std::string slashes = decode_escapes(form, EscapedSlash::slash);
+    add_forms_of(decode_escapes(form, EscapedSlash::letter));
+    add_forms_of(slashes);
+    if (slashes == form) break;
+    form = std::move(slashes);
+  }
+  all_.assign(made_.begin(), made_.end());
+}
+
+void PathForms::add_forms_of(const std::string& decoded) {
+  const auto add_both = [this](std::string_view form) {
+    add(form);
+    if (form.size() > 1 && form.ends_with('/')) add(form.substr(0, form.size() - 1));
+  };
+  add_both(decoded);
+  // What follows would leave it as it is.
+  if (decoded.starts_with('/') && decoded.find(';') == std::string::npos &&
+      decoded.find("//") == std::string::npos && decoded.find("/.") == std::string::npos)
+    return;
+  const std::string collapsed = collapse_slashes(decoded);
+  const std::string cut = collapse_slashes(cut_parameters(collapsed));
+  for (const std::string& form : {collapsed, cut, resolve_dots(cut)}) add_both(form);
+}
+
+void PathForms::add(std::string_view form) {
+  if (std::find(made_.begin(), made_.end(), form) == made_.end()) made_.emplace_back(form);
 }
 
 }  // namespace warder

@@ -6,21 +6,13 @@
 #include "http/chars.hpp"
 #include "http/target.hpp"
 #include "policy/path_forms.hpp"
+#include "policy/prefix_tree.hpp"
 #include "policy/quote.hpp"
 
 namespace warder {
 namespace {
 
-// A server that decodes more often than this is not one that a path rule can protect.
-constexpr int kMaxDecodings = 3;
-
 bool is_unreserved(int c) { return is_alnum(c) || c == '-' || c == '.' || c == '_' || c == '~'; }
-
-bool has_one_form(std::string_view path) {
-  return path.find_first_of("%;") == std::string_view::npos &&
-         path.find("//") == std::string_view::npos && path.find("/.") == std::string_view::npos &&
-         !path.ends_with('/');
-}
 
 std::string escape_what_a_path_cannot_hold(std::string_view text) {
   static constexpr std::string_view kDigits = "0123456789ABCDEF";
@@ -171,7 +163,9 @@ bool PathPattern::run(std::span<const Token> tokens, std::string_view path) {
     }
   };
   skip_wildcards();
+  const bool ends_open = last > 0 && tokens[last - 1].kind == Kind::star_star;
   for (std::size_t at = 0; at < path.size(); ++at) {
+    if (ends_open && high == last && active[last - 1]) return true;  // whatever follows
     const char c = path[at];
     const bool separates = c == '/' || path.substr(at, 3) == "%2F";
     if (high < last) ++high;
@@ -207,35 +201,39 @@ bool PathPattern::matches(std::string_view path) const {
   return run(std::span(as_sent_).subspan(literal_), path.substr(literal_));
 }
 
-bool PathPattern::matches_decoded(std::string_view path) const {
-  const auto either = [&](std::string_view form) {
-    return run(letters_, form) || run(slashes_, form);
-  };
-  const std::string collapsed = collapse_slashes(path);
-  const std::string cut = collapse_slashes(cut_parameters(collapsed));
-  const std::string resolved = resolve_dots(cut);
-  for (const std::string_view form :
-       {path, std::string_view(collapsed), std::string_view(cut), std::string_view(resolved)}) {
-    if (either(form)) return true;
-    if (form.size() > 1 && form.ends_with('/') && either(form.substr(0, form.size() - 1)))
-      return true;
-  }
-  return false;
+bool PathPattern::run_decoded(const Tokens& tokens, std::string_view form) const {
+  // Before the literal part ends they are the same tokens in every reading.
+  if (form.size() < literal_) return run(tokens, form);
+  if (form.substr(0, literal_) != std::string_view(text_).substr(0, literal_)) return false;
+  return run(std::span(tokens).subspan(literal_), form.substr(literal_));
 }
 
 bool PathPattern::matches_any_form(std::string_view path) const {
-  if (matches(path)) return true;
-  // Most paths have one form only; an escape in the pattern is then all that could differ.
-  if (has_one_form(path)) return text_.find('%') != std::string::npos && run(slashes_, path);
-  std::string form(path);
-  for (int round = 0; round < kMaxDecodings; ++round) {
-    const std::string letters = decode_escapes(form, EscapedSlash::letter);
-    std::string slashes = decode_escapes(form, EscapedSlash::slash);
-    if (matches_decoded(letters) || matches_decoded(slashes)) return true;
-    if (slashes == form) return false;
-    form = std::move(slashes);
+  return matches(path) || matches_any(PathForms(path));
+}
+
+bool PathPattern::matches_any(const PathForms& forms) const {
+  const auto fits = [&](std::string_view form) {
+    return run_decoded(letters_, form) || run_decoded(slashes_, form);
+  };
+  return std::any_of(forms.all().begin(), forms.all().end(), fits);
+}
+
+std::string PathPattern::prefix() const {
+  if (is_any()) return "";
+  std::string out;
+  for (std::size_t i = 0; i < text_.size(); ++i) {
+    if (text_[i] == '%') break;
+    if (text_[i] != '*') {
+      out += text_[i];
+      continue;
+    }
+    const std::string_view rest = std::string_view(text_).substr(i + 1);
+    if (rest == "*" && out.ends_with('/')) out.pop_back();  // the bare parent is meant, too
+    if (!out.ends_with('/') || !(rest.empty() || rest.starts_with('/'))) break;
+    out += PrefixTree::kAnySegment;
   }
-  return false;
+  return out;
 }
 
 }  // namespace warder

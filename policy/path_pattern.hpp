@@ -12,6 +12,8 @@
 
 namespace warder {
 
+class PathForms;
+
 class PathPattern {
  public:
   static constexpr std::size_t kMaxBytes = 1024;
@@ -27,6 +29,11 @@ class PathPattern {
   // decoded (also twice), %2F as a slash and as a letter, "//" as "/", ";parameters" cut, a
   // trailing slash dropped. For deny rules: it refuses too much rather than too little.
   bool matches_any_form(std::string_view path) const;
+  // The second half of it, where the forms are there already.
+  bool matches_any(const PathForms& forms) const;
+  // What every path that it matches, in any form, begins with: up to the first wildcard or escape;
+  // but a "*" that is a whole segment is PrefixTree::kAnySegment, and no end.
+  std::string prefix() const;
   // "/**": every path.
   bool is_any() const { return text_ == "/**"; }
   const std::string& str() const { return text_; }
@@ -43,7 +50,7 @@ class PathPattern {
   explicit PathPattern(std::string text);
   static Tokens tokens_of(std::string_view text);
   static bool run(std::span<const Token> tokens, std::string_view path);
-  bool matches_decoded(std::string_view path) const;
+  bool run_decoded(const Tokens& tokens, std::string_view form) const;
 
   std::string text_;
   std::size_t literal_ = 0;  // bytes before the first wildcard or escape

@@ -2,85 +2,13 @@
 
 #include <algorithm>
 
-#include "http/chars.hpp"
+#include "policy/rule_match.hpp"
 #include "policy/suggest.hpp"
 
 namespace warder {
 namespace {
 
-bool names_host(const Rule& rule, const HostName& host) {
-  return std::any_of(rule.hosts.begin(), rule.hosts.end(),
-                     [&](const HostPattern& pattern) { return pattern.matches(host); });
-}
-
-bool lists_port(const Rule& rule, std::uint16_t port) {
-  return std::find(rule.ports.begin(), rule.ports.end(), port) != rule.ports.end();
-}
-
-// 80 is clear text and 443 is TLS wherever they are listed; any other listed port is sniffed, so it
-// is either. Raw TCP is never what an allow rule means.
-bool allows_port(const Rule& rule, const Authority& authority) {
-  if (authority.scheme == Scheme::tcp) return false;
-  if (authority.port == 80 && authority.scheme != Scheme::http) return false;
-  if (authority.port == 443 && authority.scheme != Scheme::https) return false;
-  if (rule.ports.empty()) return authority.port == 80 || authority.port == 443;
-  return lists_port(rule, authority.port);
-}
-
-// A deny without ports means the host, whatever the port: the narrow reading would leave 8443 open.
-bool denies_port(const Rule& rule, std::uint16_t port) {
-  return rule.ports.empty() || lists_port(rule, port);
-}
-
-bool same_letters(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return to_lower(x) == to_lower(y); });
-}
-
-bool is_never_allowed(std::string_view method) {
-  return same_letters(method, "TRACE") || same_letters(method, "CONNECT");
-}
-
-bool allows_method(const Rule& rule, std::string_view method) {
-  if (is_never_allowed(method)) return false;
-  return rule.methods.empty() ||
-         std::find(rule.methods.begin(), rule.methods.end(), method) != rule.methods.end();
-}
-
-// Some servers take "delete" for DELETE, so a deny does too.
-bool denies_method(const Rule& rule, std::string_view method) {
-  return rule.methods.empty() ||
-         std::any_of(rule.methods.begin(), rule.methods.end(),
-                     [&](const std::string& listed) { return same_letters(listed, method); });
-}
-
-bool names_every_path(const Rule& rule) {
-  return rule.paths.empty() || std::any_of(rule.paths.begin(), rule.paths.end(),
-                                           [](const PathPattern& path) { return path.is_any(); });
-}
-
-bool allows_path(const Rule& rule, std::string_view path) {
-  return names_every_path(rule) ||
-         std::any_of(rule.paths.begin(), rule.paths.end(),
-                     [&](const PathPattern& pattern) { return pattern.matches(path); });
-}
-
-bool denies_path(const Rule& rule, std::string_view path) {
-  return names_every_path(rule) ||
-         std::any_of(rule.paths.begin(), rule.paths.end(),
-                     [&](const PathPattern& pattern) { return pattern.matches_any_form(path); });
-}
-
-bool denies_connection(const Rule& rule, const Authority& authority) {
-  return rule.action == Action::deny && rule.methods.empty() && names_every_path(rule) &&
-         names_host(rule, authority.host) && denies_port(rule, authority.port);
-}
-
-bool denies(const Rule& rule, const RequestFacts& request) {
-  return rule.action == Action::deny && names_host(rule, request.authority.host) &&
-         denies_port(rule, request.authority.port) && denies_method(rule, request.method) &&
-         denies_path(rule, request.path);
-}
+using Found = RuleIndex::Found;
 
 Handling handling_of(Action action) {
   switch (action) {
@@ -101,6 +29,7 @@ Verdict allowed_by(const Rule& rule) {
 Verdict decided_by(const Rule& rule) {
   Verdict verdict = allowed_by(rule);
   if (rule.action == Action::ask) verdict.decision = Decision::ask;
+  verdict.max_body = rule.max_body;
   return verdict;
 }
 
@@ -113,12 +42,6 @@ Verdict denied_by(const Rule& rule, Reason reason) {
   return verdict;
 }
 
-Reason what_it_names(const Rule& rule) {
-  if (!rule.paths.empty()) return Reason::path_not_allowed;
-  if (!rule.methods.empty()) return Reason::method_not_allowed;
-  return Reason::host_not_allowed;
-}
-
 Verdict refused(Reason reason, std::string suggestion) {
   Verdict verdict;
   verdict.reason = reason;
@@ -126,43 +49,94 @@ Verdict refused(Reason reason, std::string suggestion) {
   return verdict;
 }
 
-// The first `tcp` or `tunnel` rule for it.
-const Rule* raw_rule(const std::vector<Rule>& rules, const HostName& host, std::uint16_t port) {
-  for (const Rule& rule : rules) {
-    if (is_raw(rule.action) && lists_port(rule, port) && names_host(rule, host)) return &rule;
+// The first `tcp` or `tunnel` rule for the port.
+RulePlace raw_rule(const Found& found, std::uint16_t port) {
+  RulePlace first = kNoRule;
+  for (const HostRules* host : found) first = std::min(first, host->raw_at(port));
+  return first;
+}
+
+bool is_named(const Found& found) {
+  return std::any_of(found.begin(), found.end(),
+                     [](const HostRules* host) { return host->allows_anything(); });
+}
+
+// The first that `fits` says yes to of the kinds of rules that allow inspected requests.
+template <class Fits>
+RulePlace first_kind(const Found& found, Fits fits) {
+  RulePlace first = kNoRule;
+  for (const HostRules* host : found) {
+    const auto kind = std::find_if(host->kinds.begin(), host->kinds.end(), fits);
+    if (kind != host->kinds.end()) first = std::min(first, *kind);
   }
-  return nullptr;
+  return first;
 }
 
 // As HTTP, whatever the scheme: then a rule of another kind would contradict.
-bool allows_http(const std::vector<Rule>& rules, const Authority& authority) {
-  const auto allows = [&](const Rule& rule) {
-    const bool usual = authority.port == 80 || authority.port == 443;
-    return is_inspected(rule.action) && names_host(rule, authority.host) &&
-           (rule.ports.empty() ? usual : lists_port(rule, authority.port));
-  };
-  return std::any_of(rules.begin(), rules.end(), allows);
+bool allows_http(const Found& found, const std::vector<Rule>& rules, std::uint16_t port) {
+  const bool usual = port == 80 || port == 443;
+  return first_kind(found, [&](RulePlace kind) {
+           return rules[kind].ports.empty() ? usual : lists_port(rules[kind], port);
+         }) != kNoRule;
 }
 
-Verdict authorize_tcp(const std::vector<Rule>& rules, const Authority& authority) {
-  if (const Rule* rule = raw_rule(rules, authority.host, authority.port)) return allowed_by(*rule);
-  const bool named = std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
-    return rule.action != Action::deny && names_host(rule, authority.host);
-  });
-  return refused(named ? Reason::port_not_allowed : Reason::host_not_allowed,
-                 allows_http(rules, authority) ? "" : suggest_host(authority));
+RulePlace blanket_deny(const Found& found, const std::vector<Rule>& rules, std::uint16_t port) {
+  RulePlace first = kNoRule;
+  for (const HostRules* host : found) {
+    for (const RulePlace place : host->blanket_denies) {
+      if (place >= first) break;
+      if (denies_port(rules[place], port)) first = place;
+    }
+  }
+  return first;
+}
+
+RulePlace first_deny(const Found& found, const std::vector<Rule>& rules, AskedRequest& request) {
+  RulePlace first = blanket_deny(found, rules, request->authority.port);
+  const auto is_denied = [&](RulePlace place) { return denies(rules[place], request); };
+  for (const HostRules* host : found) {
+    if (host->denies.empty()) continue;
+    const auto forms = request.path_forms().all();
+    host->denies.find_first(forms, first, is_denied);
+    if (forms.size() > 1) host->denies.find_first({&request->path, 1}, first, is_denied);
+  }
+  return first;
 }
 
 // What the allow rules came nearest to.
 struct Near {
   bool host = false;
   bool port = false;
-  bool method = false;  // with host and port
-  bool path = false;    // with host and port
+  bool method = false;   // with host and port
+  bool path = false;     // with host and port
+  bool request = false;  // method and path of one rule
+  bool query = false;    // and its query
+  bool headers = false;  // and its headers: only the body was too long
 
+  void add(const Fit& fit) {
+    method |= fit.method;
+    path |= fit.path;
+    request |= fit.method && fit.path;
+    query |= fit.query;
+    headers |= fit.headers;
+  }
+  // What the kinds alone can tell: rules whose paths do not fit are never looked at.
+  void add_kinds(const Found& found, const std::vector<Rule>& rules, const RequestFacts& asked) {
+    host = is_named(found);
+    for (const HostRules* one : found) {
+      for (const RulePlace kind : one->kinds) {
+        if (!allows_port(rules[kind], asked.authority)) continue;
+        port = true;
+        method |= allows_method(rules[kind], asked.method);
+      }
+    }
+  }
   Reason reason() const {
     if (!host) return Reason::host_not_allowed;
     if (!port) return Reason::port_not_allowed;
+    if (headers) return Reason::too_large;
+    if (query) return Reason::header_not_allowed;
+    if (request) return Reason::query_not_allowed;
     return path && !method ? Reason::method_not_allowed : Reason::path_not_allowed;
   }
 };
@@ -170,74 +144,84 @@ struct Near {
 }  // namespace
 
 Policy::Policy(std::string name, std::vector<Rule> rules)
-    : name_(std::move(name)), rules_(std::move(rules)) {}
+    : name_(std::move(name)), rules_(std::move(rules)), index_(rules_) {}
+
+Verdict Policy::connect(const Found& found, const Authority& authority) const {
+  const RulePlace denied = blanket_deny(found, rules_, authority.port);
+  if (denied != kNoRule) return denied_by(rules_[denied], Reason::host_not_allowed);
+  const Reason reason = is_named(found) ? Reason::port_not_allowed : Reason::host_not_allowed;
+  const RulePlace raw = raw_rule(found, authority.port);
+  if (authority.scheme == Scheme::tcp) {
+    if (raw != kNoRule) return allowed_by(rules_[raw]);
+    const bool contradicts = allows_http(found, rules_, authority.port);
+    return refused(reason, contradicts ? "" : suggest_host(authority));
+  }
+  if (raw != kNoRule) return refused(Reason::port_not_allowed, "");
+  const RulePlace allowed =
+      first_kind(found, [&](RulePlace kind) { return allows_port(rules_[kind], authority); });
+  if (allowed != kNoRule) return allowed_by(rules_[allowed]);
+  return refused(reason, suggest_host(authority));
+}
 
 Verdict Policy::authorize_connection(const Authority& authority) const {
-  for (const Rule& rule : rules_) {
-    if (denies_connection(rule, authority)) return denied_by(rule, Reason::host_not_allowed);
-  }
-  if (authority.scheme == Scheme::tcp) return authorize_tcp(rules_, authority);
-  if (raw_rule(rules_, authority.host, authority.port) != nullptr) {
-    return refused(Reason::port_not_allowed, "");
-  }
-  Near near;
-  for (const Rule& rule : rules_) {
-    if (rule.action == Action::deny || !names_host(rule, authority.host)) continue;
-    near.host = true;
-    if (is_inspected(rule.action) && allows_port(rule, authority)) return allowed_by(rule);
-  }
-  return refused(near.reason(), suggest_host(authority));
+  return connect(index_.at(authority.host), authority);
 }
 
 std::optional<Verdict> Policy::authorize_raw(const HostName& host, std::uint16_t port) const {
-  if (raw_rule(rules_, host, port) == nullptr) return std::nullopt;
-  return authorize_connection({Scheme::tcp, host, port});
+  const Found found = index_.at(host);
+  if (raw_rule(found, port) == kNoRule) return std::nullopt;
+  return connect(found, {Scheme::tcp, host, port});
 }
 
 Verdict Policy::authorize(const RequestFacts& request) const {
   const Authority& authority = request.authority;
-  for (const Rule& rule : rules_) {
-    if (denies(rule, request)) return denied_by(rule, what_it_names(rule));
-  }
-  if (raw_rule(rules_, authority.host, authority.port) != nullptr) {
-    return refused(Reason::port_not_allowed, "");
-  }
+  const Found found = index_.at(authority.host);
+  AskedRequest asked(request);
+  const RulePlace denied = first_deny(found, rules_, asked);
+  if (denied != kNoRule) return denied_by(rules_[denied], what_it_names(rules_[denied]));
+  if (raw_rule(found, authority.port) != kNoRule) return refused(Reason::port_not_allowed, "");
+
   Near near;
-  for (const Rule& rule : rules_) {
-    if (rule.action == Action::deny || !names_host(rule, authority.host)) continue;
-    near.host = true;
-    if (!is_inspected(rule.action) || !allows_port(rule, authority)) continue;
-    near.port = true;
-    const bool method_fits = allows_method(rule, request.method);
-    const bool path_fits = allows_path(rule, request.path);
-    if (method_fits && path_fits) return decided_by(rule);
-    near.method |= method_fits;
-    near.path |= path_fits;
-  }
-  if (is_never_allowed(request.method)) {
+  RulePlace first = kNoRule;
+  const auto fits = [&](RulePlace place) {
+    const Rule& rule = rules_[place];
+    if (!allows_port(rule, authority)) return false;
+    const Fit fit = fit_of(rule, request);
+    near.add(fit);
+    return fit.all();
+  };
+  for (const HostRules* host : found) host->allows.find_first({&request.path, 1}, first, fits);
+  if (first != kNoRule) return decided_by(rules_[first]);
+
+  near.add_kinds(found, rules_, request);
+  if (is_never_allowed(request.method))
     return refused(near.port ? Reason::method_not_allowed : near.reason(), "");
-  }
-  return refused(near.reason(), near.port ? suggest_request(authority, request.method, request.path)
-                                          : suggest_host(authority));
+  if (!near.port) return refused(near.reason(), suggest_host(authority));
+  return refused(near.reason(), suggest_request(request, near.reason()));
 }
 
 Verdict Policy::authorize_name(const HostName& name) const {
-  const auto connection = [&](Scheme scheme, std::uint16_t port) {
-    return authorize_connection({scheme, name, port});
-  };
+  const Found found = index_.at(name);
+  std::vector<RulePlace> places;  // of rules that differ in their ports
+  for (const HostRules* host : found) {
+    places.insert(places.end(), host->kinds.begin(), host->kinds.end());
+    for (const auto& [port, place] : host->raw) places.push_back(place);
+  }
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
   Verdict denied;
-  for (const Rule& rule : rules_) {
-    if (rule.action == Action::deny || !names_host(rule, name)) continue;
+  for (const RulePlace place : places) {
+    const Rule& rule = rules_[place];
     std::vector<std::uint16_t> ports = rule.ports;
     if (ports.empty()) ports = {443, 80};
     for (const std::uint16_t port : ports) {
       const Scheme inspected = port == 80 ? Scheme::http : Scheme::https;
-      Verdict verdict = connection(is_raw(rule.action) ? Scheme::tcp : inspected, port);
+      Verdict verdict = connect(found, {is_raw(rule.action) ? Scheme::tcp : inspected, name, port});
       if (verdict.allows()) return verdict;
-      denied = std::move(verdict);
+      if (denied.rule.empty()) denied = std::move(verdict);
     }
   }
-  if (denied.rule.empty()) denied = connection(Scheme::https, 443);
+  if (denied.rule.empty()) denied = connect(found, {Scheme::https, name, 443});
   denied.reason = Reason::name_not_allowed;
   return denied;
 }

@@ -1,4 +1,5 @@
-// Rules compiled once, asked for each connection and each request. Immutable, any thread.
+// Rules compiled once, asked for each connection and each request. Immutable, any thread. What one
+// rule means is in rule_match.hpp; rule_index.hpp finds the few that could match.
 // Precedence: any matching deny wins; otherwise the first match; otherwise refused.
 #pragma once
 
@@ -11,6 +12,7 @@
 #include "http/authority.hpp"
 #include "policy/request_facts.hpp"
 #include "policy/rule.hpp"
+#include "policy/rule_index.hpp"
 #include "policy/verdict.hpp"
 
 namespace warder {
@@ -42,8 +44,11 @@ class Policy {
   Verdict authorize_name(const HostName& name) const;
 
  private:
+  Verdict connect(const RuleIndex::Found& found, const Authority& authority) const;
+
   std::string name_;
   std::vector<Rule> rules_;
+  RuleIndex index_;
 };
 
 }  // namespace warder

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "policy/field_match.hpp"
 #include "policy/host_pattern.hpp"
 #include "policy/path_pattern.hpp"
+#include "policy/query_keys.hpp"
 
 namespace warder {
 
@@ -36,6 +39,8 @@ constexpr bool is_raw(Action action) { return action == Action::tunnel || action
 // The sandbox's TCP 53 is DNS and is answered here.
 inline constexpr std::uint16_t kDnsPort = 53;
 
+// Matches where everything in it does. What allows reads a request strictly, as it was sent; what
+// denies reads it in every way that a server might: the doubt always refuses.
 struct Rule {
   std::string name;   // as given, else "rule-3" (its place, from 1)
   std::string where;  // "warder.yaml:12", or "--allow api.test"
@@ -44,6 +49,14 @@ struct Rule {
       ports;  // empty: allow: 80 (clear text) and 443 (TLS); deny: every port; tunnel, tcp: none
   std::vector<std::string> methods;  // empty: allow: any but TRACE and CONNECT; deny: any
   std::vector<PathPattern> paths;    // empty: any
+  // Empty: any query. Allow: the query has no key but these (none is fine). Deny: it has at least one.
+  std::vector<QueryKey> query;
+  // Empty: any. Allow: each of these fields is there, and all its values fit. Deny: any of these
+  // fields has any value that fits. Trailers are not looked at.
+  std::vector<FieldMatch> headers;
+  // Allow, in bytes as the sandbox sends them: a body that is known to be longer does not fit; one
+  // whose length nobody knows fits and is cut off there.
+  std::optional<std::uint64_t> max_body;
   Action action = Action::deny;
   bool allow_private = false;  // RFC 1918 and ULA addresses may be dialled
 };

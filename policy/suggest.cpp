@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "http/chars.hpp"
+#include "policy/path_forms.hpp"
+#include "policy/query_keys.hpp"
 #include "policy/quote.hpp"
 
 namespace warder {
@@ -57,6 +59,24 @@ std::string suggest_tcp(const Authority& authority) {
          std::to_string(authority.port) + "], action: tcp}";
 }
 
+// `, query: ["page"]`; empty where its keys cannot be listed.
+std::string query_for(std::string_view query) {
+  std::vector<QueryKey> keys;
+  if (query.size() > kMaxPath) return "";
+  std::string out;
+  for (std::string_view rest = query; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('&'), rest.size());
+    const std::string_view sent = rest.substr(0, std::min(rest.find('='), end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    auto parsed = QueryKey::parse(decode_escapes(sent, EscapedSlash::slash));
+    const auto* key = std::get_if<QueryKey>(&parsed);
+    if (key == nullptr || std::find(keys.begin(), keys.end(), *key) != keys.end()) continue;
+    out += (out.empty() ? "" : ", ") + yaml_quoted(key->str());
+    keys.push_back(*key);
+  }
+  return has_only_keys(query, keys) ? ", query: [" + out + ']' : "";
+}
+
 }  // namespace
 
 std::string suggest_host(const Authority& authority) {
@@ -68,12 +88,16 @@ std::string suggest_host(const Authority& authority) {
          (is_usual_port(authority) ? authority.host.uri_host() : authority.host_port());
 }
 
-std::string suggest_request(const Authority& authority, std::string_view method,
-                            std::string_view path) {
+std::string suggest_request(const RequestFacts& request, Reason lacking) {
+  const Authority& authority = request.authority;
   std::string out = "add {hosts: [" + yaml_host(authority.host) + ']';
   if (!is_usual_port(authority)) out += ", ports: [" + std::to_string(authority.port) + ']';
-  if (is_plain_method(method)) out += ", methods: [" + std::string(method) + ']';
-  if (path.starts_with('/')) out += ", paths: [" + yaml_quoted(pattern_for(path)) + ']';
+  if (is_plain_method(request.method)) out += ", methods: [" + std::string(request.method) + ']';
+  if (request.path.starts_with('/'))
+    out += ", paths: [" + yaml_quoted(pattern_for(request.path)) + ']';
+  if (lacking == Reason::query_not_allowed) out += query_for(request.query);
+  if (lacking == Reason::too_large && request.body_bytes)
+    out += ", max_body: " + std::to_string(*request.body_bytes);
   return out + ", action: allow}";
 }
 

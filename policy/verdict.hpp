@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/reason.hpp"
@@ -30,6 +31,8 @@ struct Verdict {
   std::string suggestion;  // the smallest change that would allow it, one line; empty when allowed
   bool allow_private = false;
   Handling handling = Handling::inspect;
+  // Of a request: a body is cut off behind so many bytes, and the exchange refused (too_large).
+  std::optional<std::uint64_t> max_body = std::nullopt;
 
   bool allows() const { return decision == Decision::allow; }
   bool operator==(const Verdict&) const = default;

@@ -25,8 +25,9 @@ struct Upload {
   explicit Upload(asio::io_context& loop) : finished(loop, SteadyTime::max()) {}
 
   bool running = false;
-  bool complete = false;  // the whole body has left
-  bool stopping = false;  // the answer is there: no more is wanted
+  bool complete = false;       // the whole body has left
+  bool stopping = false;       // the answer is there: no more is wanted
+  std::uint64_t received = 0;  // bytes from the client
   std::optional<Refusal>
       failed;  // ended by the client, by us, or by a tripwire: the upstream was aborted
   asio::steady_timer finished;  // cancelled when running turns false
@@ -61,6 +62,7 @@ struct Exchange {
   std::optional<Authority> authority;
   PrivateAddresses private_addresses = PrivateAddresses::refused;
   std::shared_ptr<const ClientIdentity> identity;  // a client certificate; may be null
+  std::optional<std::uint64_t> max_body;           // of the rule that allowed it
   SwapPlan swap;
   BodyPlan body;                     // what its body, or a WebSocket's messages, may hold
   const Capture* capture = nullptr;  // what it asks for may be a token

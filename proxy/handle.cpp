@@ -185,6 +185,7 @@ std::string side_of(Reason reason) {
     case Reason::client_broken:
     case Reason::client_timeout:
     case Reason::malformed_request:
+    case Reason::too_large:
     case Reason::placeholder_wrong_place:
     case Reason::foreign_credential:
     case Reason::body_unswappable:
@@ -348,6 +349,7 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   if (!judged.verdict.allows()) co_return co_await refuse(exchange, refusal_of(judged));
   exchange.private_addresses =
       judged.verdict.allow_private ? PrivateAddresses::allowed : PrivateAddresses::refused;
+  exchange.max_body = judged.verdict.max_body;
 
   // After the policy, never before: its decision must not depend on what a placeholder stands for.
   auto planned = plan_swap(exchange.head, *exchange.authority, *exchange.secrets);

@@ -21,6 +21,17 @@ void fail(Exchange& exchange, Refusal refusal) {
   exchange.origin->abort();
 }
 
+// Counts what the sandbox sends, not what a swap makes of it. A declared length was the policy's to refuse.
+std::optional<Refusal> past_max_body(Exchange& exchange, std::string_view piece) {
+  exchange.upload.received += piece.size();
+  if (!exchange.max_body || exchange.upload.received <= *exchange.max_body) return std::nullopt;
+  Refusal refusal =
+      plain(Reason::too_large, "the body is longer than the " + std::to_string(*exchange.max_body) +
+                                   " bytes that its rule allows");
+  refusal.suggestion = "send less, or raise max_body of the rule";
+  return refusal;
+}
+
 Task<bool> send(Exchange& exchange, std::string_view piece) {
   exchange.receipt.bytes_up += piece.size();
   co_return co_await exchange.origin->send_body(piece);
@@ -105,6 +116,10 @@ Task<> pump(Exchange& exchange) {
       if (!exchange.upload.stopping) fail(exchange, plain(step.reason, step.detail));
       co_return;
     }
+    if (auto refused = past_max_body(exchange, step.piece)) {
+      fail(exchange, std::move(*refused));
+      co_return;
+    }
     const bool at_end = step.kind == BodyStep::Kind::end;
     const std::string_view piece = at_end ? filter.finish() : filter.feed(step.piece);
     if (auto refused = filter.refusal()) {
@@ -127,6 +142,7 @@ Task<std::optional<Refusal>> swap_whole(Exchange& exchange) {
   for (bool at_end = false; !at_end;) {
     const BodyStep step = co_await exchange.client.read_body();
     if (step.kind == BodyStep::Kind::failed) co_return plain(step.reason, step.detail);
+    if (auto refused = past_max_body(exchange, step.piece)) co_return refused;
     at_end = step.kind == BodyStep::Kind::end;
     const std::string_view piece = at_end ? filter.finish() : filter.feed(step.piece);
     if (auto refused = filter.refusal()) co_return std::move(*refused);

@@ -41,9 +41,22 @@ TEST_CASE("host patterns that are not one say the correction") {
        R"("*.api.test:443" has a port, which a host does not have: write *.api.test and ports: [443] instead)"},
       {"[fd77::2]:443",
        R"("[fd77::2]:443" has a port, which a host does not have: write fd77::2 and ports: [443] instead)"},
-      {"10.77.0.0/24",
-       R"("10.77.0.0/24" is an address range, which is not there yet: write each address)"},
-      {"fd00::/8", R"("fd00::/8" is an address range, which is not there yet: write each address)"},
+      {"10.77.0.1/24",
+       R"("10.77.0.1/24" has bits set behind its prefix: write 10.77.0.0/24, or the one address as 10.77.0.1)"},
+      {"fd77::1/16",
+       R"("fd77::1/16" has bits set behind its prefix: write fd77::/16, or the one address as fd77::1)"},
+      {"10.0.0.0/33", R"("10.0.0.0/33" has no prefix length from 0 to 32: write 10.0.0.0/32)"},
+      {"10.0.0.0/08", R"("10.0.0.0/08" has no prefix length from 0 to 32: write 10.0.0.0/8)"},
+      {"10.0.0.0/99999999999",
+       R"("10.0.0.0/99999999999" has no prefix length from 0 to 32: write 10.0.0.0/32)"},
+      {"::/129", R"("::/129" has no prefix length from 0 to 128: write ::/128)"},
+      {"FD00::/8", R"("FD00::/8" is spelled in an unusual way: write fd00::/8)"},
+      {"::ffff:10.0.0.0/104",
+       R"("::ffff:10.0.0.0/104" is spelled in an unusual way: write 10.0.0.0/8)"},
+      {"10.0.0.0/",
+       R"("10.0.0.0/" has a path, which a host does not have: write 10.0.0.0 instead)"},
+      {"api.test/8",
+       R"("api.test/8" has a path, which a host does not have: write api.test and paths: ["/8"] instead)"},
       {" api.test ",
        R"(" api.test " has a space or control character in it: write api.test instead)"},
       {"a b", R"("a b" has a space or control character in it: write the name alone)"},
@@ -124,6 +137,35 @@ TEST_CASE("a wildcard stops at a label's boundary") {
   CHECK_FALSE(matches("*.test", "10.77.0.2"));
 }
 
+TEST_CASE("a range has the addresses in it, and no name") {
+  CHECK(matches("10.0.0.0/8", "10.0.0.0"));
+  CHECK(matches("10.0.0.0/8", "10.255.255.255"));
+  CHECK_FALSE(matches("10.0.0.0/8", "11.0.0.0"));
+  CHECK_FALSE(matches("10.0.0.0/8", "10.test"));
+  CHECK_FALSE(matches("0.0.0.0/0", "api.test"));
+  CHECK_FALSE(matches("0.0.0.0/0", "2001:db8::1"));
+  CHECK_FALSE(matches("::/0", "10.0.0.1"));
+  CHECK(matches("192.0.2.128/25", "192.0.2.200"));
+  CHECK_FALSE(matches("192.0.2.128/25", "192.0.2.127"));
+  CHECK(matches("192.0.2.1/32", "192.0.2.1"));
+  CHECK_FALSE(matches("192.0.2.1/32", "192.0.2.2"));
+  CHECK(matches("2001:db8::/32", "2001:db8:ffff::1"));
+  CHECK_FALSE(matches("2001:db8::/32", "2001:db9::"));
+  CHECK(matches("2001:db8:8000::/33", "2001:db8:8000::1"));
+  CHECK_FALSE(matches("2001:db8:8000::/33", "2001:db8:7fff::1"));
+  CHECK(host_pattern("2001:db8::/32").str() == "2001:db8::/32");
+  CHECK(host_pattern("10.0.0.0/8").str() == "10.0.0.0/8");
+}
+
+TEST_CASE("an IPv4 address in IPv6 letters is that address, to every pattern") {
+  // It is the IPv4 address that would be dialled, so no spelling may slip past a deny of it.
+  CHECK(matches("10.0.0.5", "::ffff:10.0.0.5"));
+  CHECK(matches("10.0.0.5", "::ffff:a00:5"));
+  CHECK(matches("::ffff:10.0.0.5", "10.0.0.5"));
+  CHECK(matches("10.0.0.0/8", "::ffff:10.0.0.5"));
+  CHECK_FALSE(matches("::/0", "::ffff:10.0.0.5"));
+}
+
 TEST_CASE("BR-079 a pattern may be written in its own letters, and is shown as an A-label") {
   CHECK(host_pattern("bücher.test").str() == "xn--bcher-kva.test");
   CHECK(host_pattern("*.BÜCHER.test").str() == "*.xn--bcher-kva.test");
@@ -137,11 +179,13 @@ TEST_CASE("BR-079 a pattern may be written in its own letters, and is shown as a
 
 TEST_CASE("patterns overlap when one host could match both") {
   const std::vector<std::string> patterns{
-      "x.test", "a.x.test",  "b.a.x.test", "*.x.test", "**.x.test", "*.a.x.test", "**.a.x.test",
-      "y.test", "**.y.test", "*.test",     "xx.test",  "10.0.0.1",  "2001:db8::1"};
-  std::vector<std::string> hosts{"x.test",      "a.x.test", "b.a.x.test", "c.b.a.x.test",
-                                 "y.test",      "z.y.test", "xx.test",    "10.0.0.1",
-                                 "2001:db8::1", "z.x.test", "z.a.x.test"};
+      "x.test",     "a.x.test",    "b.a.x.test",    "*.x.test",   "**.x.test",
+      "*.a.x.test", "**.a.x.test", "y.test",        "**.y.test",  "*.test",
+      "xx.test",    "10.0.0.1",    "2001:db8::1",   "10.0.0.0/8", "10.0.0.0/30",
+      "0.0.0.0/0",  "11.0.0.0/8",  "2001:db8::/32", "::/0"};
+  std::vector<std::string> hosts{"x.test",     "a.x.test", "b.a.x.test", "c.b.a.x.test", "y.test",
+                                 "z.y.test",   "xx.test",  "10.0.0.1",   "2001:db8::1",  "z.x.test",
+                                 "z.a.x.test", "10.0.0.9", "11.0.0.1",   "::1"};
   for (const auto& a : patterns) {
     for (const auto& b : patterns) {
       const bool both = std::any_of(hosts.begin(), hosts.end(), [&](const std::string& host) {

@@ -1,9 +1,6 @@
 // Tables of verdicts: what is asked, what is answered, and the reason that the client reads.
 #include "policy/policy.hpp"
 
-#include <chrono>
-#include <iostream>
-
 #include "tests/policy/rules.hpp"
 #include "tests/support/catch.hpp"
 
@@ -278,28 +275,4 @@ TEST_CASE("private addresses are the deciding rule's to allow") {
   CHECK_FALSE(api.authorize({authority("https://db.test"), "GET", "/pub/x"}).allow_private);
   CHECK(api.authorize({authority("https://db.test"), "GET", "/x"}).allow_private);
   CHECK_FALSE(api.authorize_connection(authority("https://db.test")).allow_private);
-}
-
-TEST_CASE("how long a verdict takes", "[.bench]") {
-  std::vector<RuleText> rules;
-  for (int i = 0; i < 100; ++i) {
-    rules.push_back({"r" + std::to_string(i),
-                     Action::allow,
-                     {"h" + std::to_string(i) + ".test"},
-                     {},
-                     {"GET"},
-                     {"/repos/*/*/issues/**"}});
-  }
-  rules.push_back({"no", Action::deny, {"h99.test"}, {}, {}, {"/repos/*/*/keys/**"}});
-  const Policy big = policy(rules);
-  const Authority to = authority("https://h99.test");
-  constexpr int kRounds = 200'000;
-  const auto begin = std::chrono::steady_clock::now();
-  int allowed = 0;
-  for (int i = 0; i < kRounds; ++i) {
-    allowed += big.authorize({to, "GET", "/repos/acme/widget/issues/12/comments"}).allows() ? 1 : 0;
-  }
-  const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-  CHECK(allowed == kRounds);
-  std::cout << "authorize, 101 rules: " << took.count() / kRounds << " ns\n";
 }

@@ -126,6 +126,10 @@ TEST_CASE("rules that overlap on a host and port contradict") {
     const std::string first = contradiction(rule(pair.raw), {rule(kWeb), rule(pair.http)});
     CHECK(first.empty() != pair.contradict);
     CHECK(contradiction(rule(pair.http), {rule(kWeb), rule(pair.raw)}) == first);
+    const auto found = first_contradiction({rule(kWeb), rule(pair.http), rule(pair.raw)});
+    CHECK(found.has_value() == pair.contradict);
+    CHECK((found ? found->sentence : "") == first);
+    if (found) CHECK(found->rule == 2);
     if (!pair.contradict) continue;
     CHECK(first.find("'" + pair.raw.name + "'") != std::string::npos);
     CHECK(first.find("'" + pair.http.name + "'") != std::string::npos);

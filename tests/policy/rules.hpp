@@ -1,7 +1,9 @@
 // Rules in one line each, for tests.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -17,6 +19,9 @@ struct RuleText {
   std::vector<std::string> methods{};
   std::vector<std::string> paths{};
   bool allow_private = false;
+  std::vector<std::string> query{};
+  std::vector<std::pair<std::string, std::vector<std::string>>> headers{};
+  std::optional<std::uint64_t> max_body = std::nullopt;
 };
 
 inline HostPattern host_pattern(const std::string& text) {
@@ -24,6 +29,16 @@ inline HostPattern host_pattern(const std::string& text) {
 }
 inline PathPattern path_pattern(const std::string& text) {
   return std::get<PathPattern>(PathPattern::parse(text));
+}
+
+inline QueryKey query_key(const std::string& text) {
+  return std::get<QueryKey>(QueryKey::parse(text));
+}
+inline FieldMatch field_match(const std::string& name, const std::vector<std::string>& values) {
+  std::vector<ValuePattern> patterns;
+  for (const auto& value : values)
+    patterns.push_back(std::get<ValuePattern>(ValuePattern::parse(value)));
+  return {name, std::move(patterns)};
 }
 
 inline Rule rule(const RuleText& text) {
@@ -36,6 +51,9 @@ inline Rule rule(const RuleText& text) {
   out.ports = text.ports;
   out.methods = text.methods;
   out.allow_private = text.allow_private;
+  for (const auto& key : text.query) out.query.push_back(query_key(key));
+  for (const auto& [name, values] : text.headers) out.headers.push_back(field_match(name, values));
+  out.max_body = text.max_body;
   return out;
 }
 
