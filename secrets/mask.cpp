@@ -79,14 +79,20 @@ std::size_t MaskSet::undecided(std::string_view text) const {
   return held;
 }
 
-void MaskSet::replace(std::string_view found, const SpelledScanner::Hit& hit, Lengths lengths,
-                      std::string& out) const {
-  const std::string& replacement = patterns_[hit.at.pattern].replacement;
-  if (hit.found == SpelledScanner::Found::as_it_stands) {
-    out.append(replacement);
-  } else {
-    out.append(respell(found, chars_->wanted(), replacement, lengths));
+bool MaskSet::replace(std::string_view text, std::size_t copied, const SpelledScanner::Hit& hit,
+                      Lengths lengths, std::string& out) const {
+  const auto [begin, end, pattern] = hit.at;
+  if (begin < copied) {
+    if (end > copied) out.append(end - copied, '*');
+    return false;
   }
+  out.append(text, copied, begin - copied);
+  const std::string_view found = text.substr(begin, end - begin);
+  std::string stands = patterns_[pattern].replacement;
+  if (hit.found == Found::spelled) stands = respell(found, chars_->wanted(), stands, lengths);
+  if (lengths == Lengths::keep && stands.size() != found.size()) stands.assign(found.size(), '*');
+  out.append(stands);
+  return true;
 }
 
 std::size_t MaskSet::mask(std::string& text) const {
@@ -95,11 +101,8 @@ std::size_t MaskSet::mask(std::string& text) const {
   std::size_t copied = 0;
   std::size_t replaced = 0;
   while (const auto hit = scanner.next(text, Input::last)) {
-    const auto [begin, end, pattern] = hit->at;
-    masked.append(text, copied, begin - copied);
-    replace(std::string_view(text).substr(begin, end - begin), *hit, Lengths::follow, masked);
-    copied = end;
-    ++replaced;
+    if (replace(text, copied, *hit, Lengths::follow, masked)) ++replaced;
+    copied = std::max(copied, hit->at.end);
   }
   if (replaced == 0) return 0;
   masked.append(text, copied);
@@ -147,20 +150,14 @@ std::string_view Masker::pass(std::string_view in, Input input, std::string& scr
     scratch.append(in);
     text = scratch;
   }
+  const Lengths lengths = keeps_lengths_ ? Lengths::keep : Lengths::follow;
   std::string masked;
-  std::size_t copied = 0;
+  std::size_t copied = left_;
   while (const auto hit = scanner_.next(text, input)) {
-    const auto [begin, end, pattern] = hit->at;
-    const std::string_view found = text.substr(begin, end - begin);
-    masked.append(text, copied, begin - copied);
-    const std::size_t before = masked.size();
-    set_->replace(found, *hit, keeps_lengths_ ? Lengths::keep : Lengths::follow, masked);
-    if (keeps_lengths_ && masked.size() - before != found.size()) {
-      masked.resize(before);
-      masked.append(found.size(), '*');
+    if (set_->replace(text, copied, *hit, lengths, masked)) {
+      count(text.substr(hit->at.begin, hit->at.end - hit->at.begin), *hit);
     }
-    copied = end;
-    count(found, *hit);
+    copied = std::max(copied, hit->at.end);
   }
   std::size_t settled = scanner_.settled();
   if (input == Input::more && holding_ == Holding::words) {
@@ -169,9 +166,11 @@ std::string_view Masker::pass(std::string_view in, Input input, std::string& scr
   const std::string_view rest = text.substr(settled);
   held_.assign(rest.begin(), rest.end());
   scanner_.drop(settled);
-  if (copied == 0) return text.substr(0, settled);
+  const std::size_t before = std::exchange(left_, std::max(settled, copied) - settled);
+  const std::string_view leaves = text.substr(copied, std::max(settled, copied) - copied);
+  if (copied == before) return leaves;
 
-  masked.append(text, copied, settled - copied);
+  masked.append(leaves);
   scratch.swap(masked);
   wipe(masked);
   return scratch;
@@ -179,7 +178,7 @@ std::string_view Masker::pass(std::string_view in, Input input, std::string& scr
 
 void Masker::count(std::string_view found, const SpelledScanner::Hit& hit) {
   const auto& [replacement, secret, form] = set_->patterns_[hit.at.pattern];
-  const bool by_manner = hit.found == SpelledScanner::Found::spelled && form == "raw";
+  const bool by_manner = hit.found == Found::spelled && form == "raw";
   const std::string_view encoding = by_manner ? spelling_name(found, set_->chars_->wanted()) : form;
   for (Count& entry : counts_) {
     if (entry.secret == set_->names_[secret] && entry.encoding == encoding) {

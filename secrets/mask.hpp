@@ -46,8 +46,10 @@ class MaskSet {
  private:
   friend class Masker;
   SpelledScanner scanner() const { return {*matcher_, *chars_}; }
-  void replace(std::string_view found, const SpelledScanner::Hit& hit, Lengths lengths,
-               std::string& out) const;
+  // Appends what comes out of `text` from `copied` to the end of `hit`. False: that was only the rest of a value that an earlier
+  // hit shares bytes with.
+  bool replace(std::string_view text, std::size_t copied, const SpelledScanner::Hit& hit,
+               Lengths lengths, std::string& out) const;
 
   std::unique_ptr<Matcher> matcher_;
   std::unique_ptr<PatternChars> chars_;
@@ -92,7 +94,7 @@ class Masker {
   // has to: a value whose placeholder is longer or shorter becomes as many '*'.
   void go_on_with(const MaskSet& set);
   // How many bytes have come in and not left.
-  std::size_t held() const { return held_.size(); }
+  std::size_t held() const { return held_.size() - left_; }
 
   struct Count {
     std::string secret;  // its name
@@ -112,6 +114,8 @@ class Masker {
   const bool keeps_lengths_;
   SpelledScanner scanner_;
   WipedBytes held_;
+  // At its front: replaced and gone, but another value may have begun there.
+  std::size_t left_ = 0;
   std::size_t unseen_ = 0;  // at its end, not searched yet
   std::vector<Count> counts_;
 };

@@ -169,4 +169,19 @@ void StreamScanner::drop(std::size_t n) {
   pending_->end -= n;
 }
 
+std::optional<Matcher::Hit> ByteScanner::next(std::string_view text) {
+  const Matcher::Tables& tables = *matcher_->tables_;
+  if (matcher_->empty()) at_ = text.size();
+  while (at_ < text.size()) {
+    if (state_ == 0) at_ = tables.skip(text, at_);
+    state_ = tables.step(state_, static_cast<Byte>(text[at_++]));
+    const Matcher::Tables::Node& node = tables.nodes[state_];
+    live_ = node.live;
+    if (node.hit != Matcher::npos) {
+      return Matcher::Hit{at_ - tables.sizes[node.hit], at_, node.hit};
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace warder

@@ -35,6 +35,7 @@ class Matcher {
 
  private:
   friend class StreamScanner;
+  friend class ByteScanner;
   friend class UnitScanner;
   struct Tables;
   std::unique_ptr<const Tables> tables_;
@@ -72,6 +73,25 @@ class StreamScanner {
   std::uint32_t state_ = 0;  // 0: nothing has begun
   std::uint32_t live_ = 0;   // length of the longest prefix that has begun and can go on
   std::optional<Matcher::Hit> pending_;
+};
+
+// Driven as StreamScanner is, for what must not miss a match for another that it shares bytes with.
+class ByteScanner {
+ public:
+  explicit ByteScanner(const Matcher& matcher) : matcher_(&matcher) {}  // borrowed
+
+  // In the order in which they end, of those that end together the longest.
+  std::optional<Matcher::Hit> next(std::string_view text);
+  // No match that is still to come begins before this byte.
+  std::size_t settled() const { return at_ - live_; }
+  void end() { live_ = 0; }  // the text so far is all
+  void drop(std::size_t n) { at_ -= n; }
+
+ private:
+  const Matcher* matcher_;
+  std::size_t at_ = 0;
+  std::uint32_t state_ = 0;
+  std::uint32_t live_ = 0;
 };
 
 }  // namespace warder

@@ -4,43 +4,27 @@
 
 namespace warder {
 
-namespace {
-
-bool goes_first(const Matcher::Hit& one, const Matcher::Hit& other) {
-  return one.begin != other.begin ? one.begin < other.begin : one.end >= other.end;
-}
-
-}  // namespace
-
 std::optional<SpelledScanner::Hit> SpelledScanner::next(std::string_view text, Input input) {
-  bytes_.advance(text, input);
-  units_.advance(text, input);
-  if (!bytes_.hit && !units_.hit) return std::nullopt;
-  const bool bytes_win = !units_.hit || (bytes_.hit && goes_first(*bytes_.hit, *units_.hit));
-  const Matcher::Hit hit = bytes_win ? *bytes_.hit : *units_.hit;
-  // The side without a hit has read all, and may have begun with one that goes first.
-  const std::size_t other = bytes_win ? units_.settled() : bytes_.settled();
-  if (input == Input::more && other <= hit.begin && !(bytes_.hit && units_.hit))
-    return std::nullopt;
-  bytes_.go_on_after(hit.end);
-  units_.go_on_after(hit.end);
-  return Hit{hit, bytes_win ? Found::as_it_stands : Found::spelled};
-}
-
-// What it has found or begun within the hit, which may have been its own, is forgotten.
-template <class Scanner>
-void SpelledScanner::Side<Scanner>::go_on_after(std::size_t end) {
-  if (settled() >= end) return;
-  hit.reset();
-  scanner.restart(end);
-}
-
-template <class Scanner>
-void SpelledScanner::Side<Scanner>::drop(std::size_t n) {
-  scanner.drop(n);
-  if (!hit) return;
-  hit->begin -= n;
-  hit->end -= n;
+  while (true) {
+    if (!byte_match_) byte_match_ = bytes_.next(text);
+    if (!unit_match_) unit_match_ = units_.next(text, input);
+    const bool is_read = !byte_match_ && !unit_match_;
+    if (is_read && input == Input::last) {
+      bytes_.end();
+      units_.end();
+    }
+    std::size_t begun = settled();
+    for (const auto& match : {byte_match_, unit_match_}) {
+      if (match) begun = std::min(begun, match->begin);
+    }
+    if (const auto hit = clusters_.take(begun)) return hit;
+    if (is_read) return std::nullopt;
+    // The one that ends first, so that neither scanner gets far ahead.
+    const bool is_byte = !unit_match_ || (byte_match_ && byte_match_->end <= unit_match_->end);
+    auto& match = is_byte ? byte_match_ : unit_match_;
+    clusters_.add(*match, is_byte ? Found::as_it_stands : Found::spelled);
+    match.reset();
+  }
 }
 
 std::size_t SpelledScanner::settled() const { return std::min(bytes_.settled(), units_.settled()); }
@@ -48,6 +32,7 @@ std::size_t SpelledScanner::settled() const { return std::min(bytes_.settled(), 
 void SpelledScanner::drop(std::size_t n) {
   bytes_.drop(n);
   units_.drop(n);
+  clusters_.drop(n);
 }
 
 }  // namespace warder

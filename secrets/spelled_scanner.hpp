@@ -2,53 +2,39 @@
 // in one order.
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string_view>
 
+#include "secrets/clusters.hpp"
 #include "secrets/matcher.hpp"
 #include "secrets/unit_scanner.hpp"
 
 namespace warder {
 
-// Driven as StreamScanner is, and with the same promises: of all matches, spelled or not, the leftmost wins,
-// then the longest; they do not overlap; any split of a stream gives the same ones.
+// Driven as StreamScanner is. The hits cover each byte of each match, spelled or not. Of matches that share bytes the
+// leftmost is a hit, of these the longest; the others are hits that begin before the end of the last one, for what they
+// have behind it. Any split of a stream gives the same ones, but for where the latter are cut.
 class SpelledScanner {
  public:
   using Input = StreamScanner::Input;
-  enum class Found : std::uint8_t { as_it_stands, spelled };
-  struct Hit {
-    Matcher::Hit at;
-    Found found;
-  };
+  using Hit = Clusters::Hit;
 
   SpelledScanner(const Matcher& matcher, const PatternChars& chars)  // borrowed
-      : bytes_{StreamScanner(matcher), {}}, units_{UnitScanner(matcher, chars), {}} {}
+      : bytes_(matcher), units_(matcher, chars) {}
 
   std::optional<Hit> next(std::string_view text, Input input);
+  // What stands before it may have been covered already: a hit that begins there is still to come.
   std::size_t settled() const;
   void drop(std::size_t n);
 
  private:
-  // A scanner, and the hit that it is ahead with.
-  template <class Scanner>
-  struct Side {
-    Scanner scanner;
-    std::optional<Matcher::Hit> hit;
-
-    void advance(std::string_view text, Input input) {
-      if (!hit) hit = scanner.next(text, input);
-    }
-    // Where the next hit that it may report begins, at the earliest.
-    std::size_t settled() const { return hit ? hit->begin : scanner.settled(); }
-    void go_on_after(std::size_t end);
-    void drop(std::size_t n);
-  };
-
-  Side<StreamScanner> bytes_;
-  Side<UnitScanner> units_;
+  ByteScanner bytes_;
+  UnitScanner units_;
+  // What each of them has found and is not in a cluster yet; none when all of the text is scanned.
+  std::optional<Matcher::Hit> byte_match_;
+  std::optional<Matcher::Hit> unit_match_;
+  Clusters clusters_;
 };
 
 }  // namespace warder

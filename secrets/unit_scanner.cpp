@@ -37,27 +37,17 @@ bool PatternChars::may_hold(char a, char b, char c) const {
 }
 
 std::optional<Matcher::Hit> UnitScanner::next(std::string_view text, Input input) {
-  if (matcher_->empty()) {
-    at_ = text.size();
-    return std::nullopt;
-  }
+  if (matcher_->empty()) at_ = text.size();
   while (at_ < text.size()) {
     const Unit unit = walking_ ? read(text, input) : enter(text, input);
     if (!walking_) continue;
-    if (is_decided()) return decide();
     if (unit.kind == Unit::Kind::cut) return std::nullopt;
-    if (unit.kind == Unit::Kind::escape) {
-      step(unit.character, unit.size);
-      raw_ = 0;
-    } else {  // of a run of many only one: what it ends may be decided
-      step(unit.character, 1);
-      ++raw_;
-    }
-    if (is_decided()) return decide();
-    if (!pending_ && live_ <= raw_) leave();
+    const bool is_escape = unit.kind == Unit::Kind::escape;
+    raw_ = is_escape ? 0 : raw_ + 1;  // of a run of many one: the match may end with it
+    const auto hit = step(unit.character, is_escape ? unit.size : 1);
+    if (live_ <= raw_) leave();
+    if (hit) return hit;
   }
-  if (input == Input::last && pending_) return decide();
-  if (input == Input::last) leave();
   return std::nullopt;
 }
 
@@ -91,11 +81,14 @@ Unit UnitScanner::enter(std::string_view text, Input input) {
   walking_ = true;
   raw_ = 0;
   const std::size_t escape = at_;
-  for (at_ -= before; at_ < escape; ++raw_) step(text[at_], 1);
+  for (at_ -= before; at_ < escape;) {
+    ++raw_;
+    step(text[at_], 1);
+  }
   return unit;
 }
 
-void UnitScanner::step(char character, std::size_t size) {
+std::optional<Matcher::Hit> UnitScanner::step(char character, std::size_t size) {
   const Matcher::Tables& tables = *matcher_->tables_;
   begins_[units_ & (begins_.size() - 1)] = gone_ + static_cast<std::uint32_t>(at_);
   ++units_;
@@ -103,23 +96,13 @@ void UnitScanner::step(char character, std::size_t size) {
   state_ = tables.step(state_, static_cast<std::uint8_t>(character));
   const Matcher::Tables::Node& node = tables.nodes[state_];
   live_ = node.live;
-  if (node.hit == Matcher::npos) return;
-  // As in StreamScanner: the leftmost, of these the longest.
-  const std::uint64_t begin = units_ - tables.sizes[node.hit];
-  if (!pending_ || begin <= pending_->begin) pending_ = {begin, units_, node.hit, at_};
+  if (node.hit == Matcher::npos || tables.sizes[node.hit] <= raw_) return std::nullopt;
+  return Matcher::Hit{first_byte(units_ - tables.sizes[node.hit]), at_, node.hit};
 }
 
 std::size_t UnitScanner::first_byte(std::uint64_t unit) const {
   if (unit == units_) return at_;
   return static_cast<std::uint32_t>(begins_[unit & (begins_.size() - 1)] - gone_);
-}
-
-bool UnitScanner::is_decided() const { return pending_ && units_ - live_ > pending_->begin; }
-
-Matcher::Hit UnitScanner::decide() {
-  const Matcher::Hit hit{first_byte(pending_->begin), pending_->end_byte, pending_->pattern};
-  restart(hit.end);
-  return hit;
 }
 
 void UnitScanner::leave() {
@@ -129,24 +112,11 @@ void UnitScanner::leave() {
   live_ = 0;
 }
 
-void UnitScanner::restart(std::size_t at) {
-  walking_ = false;
-  state_ = 0;
-  live_ = 0;
-  pending_.reset();
-  at_ = at;
-  floor_ = at;
-}
-
-std::size_t UnitScanner::settled() const {
-  if (!walking_) return at_;
-  return first_byte(pending_ ? std::min(pending_->begin, units_ - live_) : units_ - live_);
-}
+std::size_t UnitScanner::settled() const { return walking_ ? first_byte(units_ - live_) : at_; }
 
 void UnitScanner::drop(std::size_t n) {
   at_ -= n;
   floor_ -= std::min(floor_, n);
-  if (pending_) pending_->end_byte -= n;
   gone_ += static_cast<std::uint32_t>(n);
 }
 

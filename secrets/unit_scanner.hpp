@@ -33,9 +33,9 @@ class PatternChars {
   WipedVector<std::uint64_t> grams_;
 };
 
-// One stream's position, driven as StreamScanner is. It walks the automaton over units (spelling.hpp), but only
+// One stream's position, driven as ByteScanner is. It walks the automaton over units (spelling.hpp), but only
 // where an escape could be part of a match: from as many bytes before it as the patterns allow, until what has
-// begun holds no escape any more. It finds every match that holds an escape, and maybe others.
+// begun holds no escape any more. It finds the matches that hold an escape.
 class UnitScanner {
  public:
   using Input = StreamScanner::Input;
@@ -44,36 +44,27 @@ class UnitScanner {
       : matcher_(&matcher), chars_(&chars) {}
 
   std::optional<Matcher::Hit> next(std::string_view text, Input input);
+  // As of ByteScanner, for matches whose first escape has been read.
   std::size_t settled() const;
-  void restart(std::size_t at);
+  void end() { leave(); }
   void drop(std::size_t n);
 
  private:
-  // In units from the stream's first on, as the automaton counts.
-  struct Pending {
-    std::uint64_t begin;
-    std::uint64_t end;
-    std::uint32_t pattern;
-    std::size_t end_byte;
-  };
   Unit enter(std::string_view text, Input input);
   Unit read(std::string_view text, Input input) const;
-  void step(char character, std::size_t size);
-  bool is_decided() const;
-  Matcher::Hit decide();
+  std::optional<Matcher::Hit> step(char character, std::size_t size);
   void leave();
   std::size_t first_byte(std::uint64_t unit) const;
 
   const Matcher* matcher_;
   const PatternChars* chars_;
   std::size_t at_ = 0;     // next byte to read
-  std::size_t floor_ = 0;  // what stands before has been read, or is part of a hit
+  std::size_t floor_ = 0;  // no match begins before it any more
   bool walking_ = false;   // through the automaton; else looking for an escape
   std::uint32_t state_ = 0;
   std::uint32_t live_ = 0;  // units of the longest prefix that has begun and can go on
   std::uint64_t units_ = 0;
   std::uint64_t raw_ = 0;  // units since the last escape
-  std::optional<Pending> pending_;
   // Where each of the last units begins, modulo 2^32; `gone_` is the text's own place in that count.
   std::vector<std::uint32_t> begins_;
   std::uint32_t gone_ = 0;

@@ -83,7 +83,7 @@ TEST_CASE("BR-066: the value is masked wherever reads cut it, and with its last 
       value + value + "ghp_ghp_" + value + "|" + other + value.substr(12) + other + value;
   const std::string ph(kPlaceholder);
   const std::string expected = ph + ph + "ghp_ghp_" + ph + "|" + other_placeholder +
-                               value.substr(12) + other_placeholder + ph;
+                               std::string(value.size() - 12, '*') + other_placeholder + ph;
   at_every_split(text, [&](const Pieces& pieces) { REQUIRE(masked(set, pieces) == expected); });
 
   Masker masker(set, Masker::Holding::words);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tests/secrets/seeded_random.hpp"
@@ -12,24 +13,24 @@ using namespace warder;
 using warder::test::at_every_split;
 using warder::test::SeededRandom;
 using Input = SpelledScanner::Input;
-using Found = SpelledScanner::Found;
 
 namespace {
 
 using Patterns = std::vector<std::string>;
-constexpr std::size_t kNone = std::string::npos;
 
+// A hit, and where the bytes end that other matches share with it and with each other.
 struct Hit {
   std::size_t begin;
   std::size_t end;
   std::uint32_t pattern;
   Found found;
+  std::size_t covered;
   bool operator==(const Hit&) const = default;
 };
 
 std::ostream& operator<<(std::ostream& out, const Hit& hit) {
   return out << hit.begin << "-" << hit.end << " #" << hit.pattern
-             << (hit.found == Found::spelled ? " spelled" : "");
+             << (hit.found == Found::spelled ? " spelled" : "") << " to " << hit.covered;
 }
 
 // What the scanner means, said plainly and slowly: the whole text read in units, every pattern tried at each.
@@ -42,9 +43,9 @@ struct Oracle {
     std::vector<std::size_t> begins;  // one more than characters
     bool cut = false;
   };
-  Units read(std::string_view text, std::size_t from, TextEnd end) const {
+  Units read(std::string_view text, TextEnd end) const {
     Units units;
-    std::size_t at = from;
+    std::size_t at = 0;
     while (at < text.size()) {
       const Unit unit = read_unit(text.substr(at), wanted, end);
       if (unit.kind == Unit::Kind::cut) break;
@@ -57,23 +58,20 @@ struct Oracle {
     return units;
   }
 
-  // The first and then longest match, as begin, end and pattern; begin is kNone without one.
-  Hit leftmost_longest(std::string_view text, std::size_t from) const {
-    for (std::size_t begin = from; begin < text.size(); ++begin) {
-      Hit best{begin, begin, 0, {}};
+  // Calls match(begin, end, pattern) for every one.
+  template <class Match>
+  void each_match(std::string_view text, Match match) const {
+    for (std::size_t begin = 0; begin < text.size(); ++begin) {
       for (std::uint32_t id = 0; id < patterns.size(); ++id) {
-        if (text.substr(begin).starts_with(patterns[id]) &&
-            begin + patterns[id].size() > best.end) {
-          best = {begin, begin + patterns[id].size(), id, {}};
+        if (text.substr(begin).starts_with(patterns[id])) {
+          match(begin, begin + patterns[id].size(), id);
         }
       }
-      if (best.end != begin) return best;
     }
-    return {kNone, kNone, 0, {}};
   }
   // Where the longest end that is the beginning of a pattern begins.
-  std::size_t live_from(std::string_view text, std::size_t from) const {
-    for (std::size_t begin = from; begin < text.size(); ++begin) {
+  std::size_t live_from(std::string_view text) const {
+    for (std::size_t begin = 0; begin < text.size(); ++begin) {
       const std::string_view rest = text.substr(begin);
       for (const std::string& pattern : patterns) {
         if (pattern.size() > rest.size() && pattern.starts_with(rest)) return begin;
@@ -82,21 +80,28 @@ struct Oracle {
     return text.size();
   }
 
-  Hit first(std::string_view text, std::size_t from, TextEnd end) const {
-    Hit raw = leftmost_longest(text, from);
-    raw.found = Found::as_it_stands;
-    const Units units = read(text, from, end);
-    Hit spelled = leftmost_longest(units.characters, 0);
-    if (spelled.begin == kNone) return raw;
-    spelled = {units.begins[spelled.begin], units.begins[spelled.end], spelled.pattern,
-               Found::spelled};
-    const bool raw_wins =
-        raw.begin < spelled.begin || (raw.begin == spelled.begin && raw.end >= spelled.end);
-    return raw_wins ? raw : spelled;
-  }
-  std::size_t live(std::string_view text, std::size_t from) const {
-    const Units units = read(text, from, TextEnd::open);
-    return std::min(live_from(text, from), units.begins[live_from(units.characters, 0)]);
+  std::vector<Hit> all(std::string_view text, TextEnd end = TextEnd::final) const {
+    std::vector<Hit> matches;
+    each_match(text, [&](std::size_t from, std::size_t to, std::uint32_t id) {
+      matches.push_back({from, to, id, Found::as_it_stands, to});
+    });
+    const Units units = read(text, end);
+    each_match(units.characters, [&](std::size_t from, std::size_t to, std::uint32_t id) {
+      matches.push_back(
+          {units.begins[from], units.begins[to], id, Found::spelled, units.begins[to]});
+    });
+    std::sort(matches.begin(), matches.end(), [](const Hit& a, const Hit& b) {
+      return std::tie(a.begin, b.end, a.found) < std::tie(b.begin, a.end, b.found);
+    });
+    std::vector<Hit> hits;
+    for (const Hit& match : matches) {
+      if (hits.empty() || match.begin >= hits.back().covered) {
+        hits.push_back(match);
+      } else {
+        hits.back().covered = std::max(hits.back().covered, match.end);
+      }
+    }
+    return hits;
   }
 
   struct State {
@@ -104,25 +109,13 @@ struct Oracle {
     std::size_t settled = 0;
   };
   State after(std::string_view text) const {
-    State state;
-    for (std::size_t from = 0;;) {
-      const Hit hit = first(text, from, TextEnd::open);
-      const std::size_t begun = live(text, from);
-      if (hit.begin == kNone || begun <= hit.begin) {
-        state.settled = std::min(hit.begin, begun);
-        return state;
-      }
-      state.decided.push_back(hit);
-      from = hit.end;
-    }
-  }
-  std::vector<Hit> all(std::string_view text) const {
-    std::vector<Hit> hits;
-    for (Hit hit = first(text, 0, TextEnd::final); hit.begin != kNone;
-         hit = first(text, hit.end, TextEnd::final)) {
-      hits.push_back(hit);
-    }
-    return hits;
+    const Units units = read(text, TextEnd::open);
+    State state{all(text, TextEnd::open), 0};
+    state.settled = std::min(live_from(text), units.begins[live_from(units.characters)]);
+    const auto undecided = [&](const Hit& hit) { return hit.begin >= state.settled; };
+    state.decided.erase(std::find_if(state.decided.begin(), state.decided.end(), undecided),
+                        state.decided.end());
+    return state;
   }
 };
 
@@ -131,7 +124,13 @@ struct Stream {
   void feed(std::string_view piece, Input input = Input::more) {
     held.append(piece);
     while (const auto hit = scanner.next(held, input)) {
-      hits.push_back({hit->at.begin + gone, hit->at.end + gone, hit->at.pattern, hit->found});
+      const std::size_t end = hit->at.end + gone;
+      if (hits.empty() || hit->at.begin + gone >= hits.back().covered) {
+        hits.push_back({hit->at.begin + gone, end, hit->at.pattern, hit->found, end});
+      } else {
+        REQUIRE(end > hits.back().covered);
+        hits.back().covered = end;
+      }
     }
     const std::size_t settled = scanner.settled();
     held.erase(0, settled);
