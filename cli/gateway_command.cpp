@@ -138,7 +138,6 @@ AdminReply answer_admin(AdminRequest request, RunService& runs, GatewayProcess& 
     reply.status = known ? 405 : 404;
     reply.body = "there are GET /livez, /readyz, /metrics and POST " + std::string(kRunPath) + "\n";
   }
-  if (request.method == "HEAD") reply.body.clear();
   return reply;
 }
 
