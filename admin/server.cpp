@@ -116,7 +116,10 @@ std::string_view phrase_of(int status) {
   }
 }
 
-std::string written(const AdminReply& reply, const std::string& upgrade) {
+enum class Body : bool { left_out, written };
+
+// Without its body, as HEAD wants it, the head is what it would have been with it.
+std::string written(const AdminReply& reply, const std::string& upgrade, Body body) {
   ResponseHead head;
   head.status = reply.status;
   head.phrase = phrase_of(reply.status);
@@ -130,7 +133,8 @@ std::string written(const AdminReply& reply, const std::string& upgrade) {
   }
   std::string out;
   if (!write_head(out, head)) return "HTTP/1.1 500 Internal Server Error\r\n\r\n";
-  return out + reply.body;
+  if (body == Body::written) out += reply.body;
+  return out;
 }
 
 void set_patience(int socket, timeval time) {
@@ -207,8 +211,9 @@ void AdminServer::serve(Client& client) {
   AdminRequest request;
   if (is_ours(socket, request) && read_request(socket, request)) {
     const std::string upgrade = request.upgrade;
+    const Body body = request.method == "HEAD" ? Body::left_out : Body::written;
     AdminReply reply = answer(handler_, std::move(request));
-    send_all(socket, written(reply, upgrade));
+    send_all(socket, written(reply, upgrade, body));
     if (reply.status == 101 && reply.take_over) {
       set_patience(socket, timeval{});
       reply.take_over(socket);

@@ -108,14 +108,21 @@ void announce_ready(const std::vector<Opened>& opened, const fs::path& directory
   notify_ready();
 }
 
-// What runs may end until the limit, or until somebody asks again.
+// What runs may end until the limit, or until somebody asks again; then there is a moment for the last words.
+constexpr milliseconds kLastWords{1'000};
 void drain(GatewayProcess& process, const Signals& signals, std::chrono::seconds limit) {
   process.drain();
   say("draining: " + std::to_string(process.connections()) + " connections are open");
-  const auto end = steady_clock::now() + limit;
-  while (process.connections() > 0 && steady_clock::now() < end) {
-    if (signals.wait(milliseconds(50))) return;
-  }
+  const auto wait = [&](milliseconds most) {  // false: it shall end at once
+    const auto end = steady_clock::now() + most;
+    while (process.connections() > 0 && steady_clock::now() < end) {
+      if (signals.wait(milliseconds(50))) return false;
+    }
+    return true;
+  };
+  if (!wait(limit)) return;
+  process.take_leave();
+  (void)wait(kLastWords);
 }
 
 AdminReply answer_reload(const AdminRequest& request, Reload& reload) {
@@ -156,7 +163,6 @@ AdminReply answer_admin(AdminRequest request, RunService& runs, Reload& reload,
     reply.body = "there are GET /livez, /readyz, /metrics and POST " + std::string(kRunPath) +
                  ", " + kReloadPath + "\n";
   }
-  if (request.method == "HEAD") reply.body.clear();
   return reply;
 }
 

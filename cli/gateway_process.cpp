@@ -105,9 +105,16 @@ void GatewayProcess::end_session(Session& session, std::chrono::milliseconds lim
 
 void GatewayProcess::drain() {
   draining_ = true;
+  advance(Life::draining);
+}
+
+void GatewayProcess::take_leave() { advance(Life::leaving); }
+
+void GatewayProcess::advance(Life to) {
   for (const auto& session : sessions_.list()) {
-    Life open = Life::open;
-    session->life.compare_exchange_strong(open, Life::draining);
+    Life now = session->life;
+    while (now < to && !session->life.compare_exchange_weak(now, to)) {
+    }
   }
 }
 

@@ -41,6 +41,8 @@ class GatewayProcess {
 
   // No more connections; what runs may end. How many connections are left open.
   void drain();
+  // After drain(): what still runs and has words for it (a WebSocket) is ended with them, within a sweep.
+  void take_leave();
   bool is_draining() const { return draining_; }
   std::uint64_t connections() const;
   // Ends every connection; exchanges leave their receipts. The log must still be open.
@@ -48,6 +50,7 @@ class GatewayProcess {
 
  private:
   void accept(Fd listener, const std::shared_ptr<Session>& session, Serve serve);
+  void advance(Life to);
 
   CertificateAuthority authority_;
   LeafCache leaves_;

@@ -45,10 +45,11 @@ enum class Reply : std::uint8_t {
   general_failure = 1,
   not_allowed = 2,
   host_unreachable = 4,
+  connection_refused = 5,
   command_not_supported = 7,
   address_type_not_supported = 8,
 };
-// The bound address is given as 0.0.0.0:0: nothing is dialled yet.
+// The bound address is given as 0.0.0.0:0: where we dial from is of no use to the client.
 std::string write_reply(Reply reply);
 
 }  // namespace warder::socks5

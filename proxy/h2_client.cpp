@@ -50,12 +50,14 @@ class H2Client final : public ClientLeg {
     head_.reset();
     held_ = {};
     rest_ = {};
+    bytes_written_ = 0;
     ending_ = false;
     return true;
   }
   void hold(std::string_view piece) override { held_ = piece; }
   bool hold_end(std::string_view rest, const HeaderList& trailers) override {
     rest_ = rest;
+    bytes_written_ += held_.size() + rest.size();  // the receipt is written before they leave
     answer_trailers_ = trailers;
     ending_ = true;
     return true;
@@ -67,11 +69,6 @@ class H2Client final : public ClientLeg {
   void abort() override { stream_.reset(H2Code::internal_error); }
 
  private:
-  Task<bool> send(std::string_view piece) {
-    bytes_written_ += piece.size();
-    co_return co_await stream_.send(piece, limit_);
-  }
-
   const SteadyDuration limit_;
   H2Channel stream_;
   bool stopped_ = false;
@@ -97,10 +94,11 @@ Task<bool> H2Client::flush() {
     if (!sent || bare) co_return sent;
   }
   const std::string_view piece = std::exchange(held_, std::string_view());
-  if (!co_await send(piece)) co_return false;
+  if (!ending_) bytes_written_ += piece.size();
+  if (!co_await stream_.send(piece, limit_)) co_return false;
   if (ending_) {
     const std::string_view rest = std::exchange(rest_, std::string_view());
-    if (!co_await send(rest)) co_return false;
+    if (!co_await stream_.send(rest, limit_)) co_return false;
     answered_ = session.send_end(stream_.id(), answer_trailers_);
     if (!answered_) co_return false;
   }

@@ -79,12 +79,21 @@ struct Watch {
 
 // A kept connection of this session to this very authority is used again; a new one is resolved, vetted, dialled, verified.
 enum class Attempt : bool { first, again };
+
+// The newest version in which the origin may be asked. What one speaks that is shown a client certificate was not known
+// when the client was offered its version (sandbox_tls.cpp): it chooses at its own handshake.
+HttpVersion newest_for(const Exchange& exchange) {
+  const bool may_choose = exchange.identity && !exchange.websocket;
+  return may_choose ? HttpVersion::http2 : exchange.client_version;
+}
+
 Task<std::optional<Refusal>> reach_origin(Exchange& exchange, Attempt attempt) {
   OriginKey key{*exchange.authority, exchange.private_addresses, exchange.identity};
   OriginWait wait(exchange.connection.worker.loop());
   wait.wants_new = attempt == Attempt::again;
   const Watch watch(exchange.client, wait);
-  auto reached = co_await exchange.connection.origins.acquire(key, exchange.client_version, wait);
+  const HttpVersion newest = newest_for(exchange);
+  auto reached = co_await exchange.connection.origins.acquire(key, newest, wait);
   // Every message of HTTP/1.1 but an upgrade has its like in HTTP/2, for an origin that speaks nothing else.
   const auto* refused = std::get_if<DialFailure>(&reached);
   if (refused != nullptr && refused->wants_h2 && !exchange.websocket)

@@ -8,8 +8,9 @@
 
 namespace warder {
 
-// open: takes connections; draining: what runs may end; ended: everything is closed.
-enum class Life : std::uint8_t { open, draining, ended };
+// open: takes connections; draining: what runs may end; leaving: what still runs and can be told so ends; ended:
+// everything is closed.
+enum class Life : std::uint8_t { open, draining, leaving, ended };
 using SessionLife = std::atomic<Life>;  // only ever later
 
 // Lives in the frame of one that waits on a session's behalf: closes it in the sweep after the session's end.

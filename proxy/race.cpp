@@ -56,8 +56,10 @@ Task<Dialled> connect_alone(Worker& worker, VettedEndpoint to, SteadyDuration li
   }
   if (!error) co_return std::move(stream);
   const bool late = error == IoError::timed_out;
-  const Reason reason = late ? Reason::upstream_timeout : Reason::upstream_connect_failed;
-  co_return DialFailure{reason, to.str() + ": " + (late ? std::string(kLate) : error.message())};
+  DialFailure failure{late ? Reason::upstream_timeout : Reason::upstream_connect_failed,
+                      to.str() + ": " + (late ? std::string(kLate) : error.message())};
+  failure.was_refused = error == asio::error::connection_refused;
+  co_return std::move(failure);
 }
 
 // Lives in the frame of connect_first(). One timer wakes it: for the next attempt, for the end of the time, and for
@@ -101,6 +103,7 @@ class Race final : public Swept {
     tcp::socket socket;
     bool has_outcome = false;
     std::string failure{kLate};  // until it is known better
+    bool was_refused = false;
   };
 
   // The connected one, if there is one. An attempt that failed makes the next one due.
@@ -112,6 +115,7 @@ class Race final : public Swept {
       error_code ignored;
       attempt.socket.close(ignored);
       attempt.failure = error.message();
+      attempt.was_refused = error == asio::error::connection_refused;
       --under_way_;
       due_ = std::chrono::steady_clock::now();
     }
@@ -147,8 +151,10 @@ class Race final : public Swept {
 
   DialFailure failure() const {
     DialFailure all{Reason::upstream_connect_failed, {}};
+    all.was_refused = true;
     for (const Attempt& attempt : attempts_) {
       if (attempt.failure == kLate) all.reason = Reason::upstream_timeout;
+      all.was_refused = all.was_refused && attempt.was_refused;
       all.detail += (all.detail.empty() ? "" : "; ") + attempt.to.str() + ": " + attempt.failure;
     }
     return all;

@@ -20,8 +20,9 @@ inline constexpr std::size_t kMaxAttempts = 8;  // addresses of one name that ar
 
 struct DialFailure {
   Reason reason;
-  std::string detail;     // one sentence, for the record and the answer
-  bool wants_h2 = false;  // it speaks HTTP/2 alone, and was not offered it
+  std::string detail;        // one sentence, for the record and the answer
+  bool wants_h2 = false;     // it speaks HTTP/2 alone, and was not offered it
+  bool was_refused = false;  // by every address: there is a host, and nobody listens
 };
 using Dialled = std::variant<std::unique_ptr<Stream>, DialFailure>;
 

@@ -30,7 +30,9 @@ std::string side_of(Reason reason) {
   switch (reason) {
     case Reason::none: return "";
     case Reason::client_broken:
-    case Reason::client_timeout: return "client";
+    case Reason::client_timeout:
+    case Reason::malformed_request:
+    case Reason::authority_mismatch: return "client";
     case Reason::audit_unavailable:
     case Reason::session_ended:
     case Reason::policy_changed:
@@ -108,10 +110,14 @@ void remember_denial(RawExchange& raw, Reason reason, const std::string& detail,
   raw.connection.session->denials.add(reason, what, suggestion);
 }
 
-// Before anything is resolved or dialled.
+// Before a byte has left: a denial; or, where it was recorded as allowed and dialled already, how that ended.
 Task<> refuse_raw(RawExchange& raw, Reason reason, std::string detail, std::string suggestion) {
   if (reason != Reason::client_broken && reason != Reason::session_ended)
     remember_denial(raw, reason, detail, suggestion);
+  if (raw.receipt_due) {
+    raw.close_receipt(reason);
+    co_return;
+  }
   audit::Intent intent = intent_of(raw, "deny");
   intent.reason = reason;
   audit::Record entry(std::move(intent));
@@ -174,7 +180,7 @@ Task<bool> record_intent(RawExchange& raw) {
   co_return true;
 }
 
-Task<bool> reach(RawExchange& raw) {
+Task<std::optional<DialFailure>> reach(RawExchange& raw) {
   Connection& connection = raw.connection;
   const SteadyTime began = std::chrono::steady_clock::now();
   const auto allowed =
@@ -184,19 +190,61 @@ Task<bool> reach(RawExchange& raw) {
   if (auto* failure = std::get_if<DialFailure>(&dialled)) {
     remember_denial(raw, failure->reason, failure->detail, "");
     raw.close_receipt(failure->reason);
-    co_return false;
+    co_return std::move(*failure);
   }
   raw.origin = std::move(std::get<std::unique_ptr<Stream>>(dialled));
   if (!connection.stream.is_open()) {
     raw.close_receipt(Reason::session_ended);
-    co_return false;
+    co_return DialFailure{Reason::session_ended, ""};
   }
   error_code ignored;
   const auto peer = raw.origin->socket().remote_endpoint(ignored);
   raw.receipt.upstream = peer.address().to_string() + ":" + std::to_string(peer.port());
   raw.receipt.connect = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - began);
-  co_return true;
+  co_return std::nullopt;
+}
+
+bool is_tunnel(const RawExchange& raw) { return raw.verdict.handling == Handling::tunnel; }
+
+// Nobody waits for a word: a tunnel is dialled when its hello was read.
+Task<bool> open_unasked(RawExchange& raw) {
+  if (!raw.verdict.allows()) {
+    co_await refuse_raw(raw, raw.verdict.reason, "", raw.verdict.suggestion);
+    co_return false;
+  }
+  if (is_tunnel(raw) && !co_await await_hello(raw)) co_return false;
+  if (!co_await record_intent(raw)) co_return false;
+  const auto failure = co_await reach(raw);
+  co_return !failure;
+}
+
+Refusal refusal_of(const Verdict& verdict) {
+  return {verdict.reason, "", verdict.rule, verdict.suggestion, verdict.where};
+}
+
+// A proxy's client says nothing before it has its answer, and can be told what is wrong: dialled first.
+Task<bool> open_asked(RawExchange& raw, TunnelAnswer& asked) {
+  Refusal refusal = refusal_of(raw.verdict);
+  if (!raw.verdict.allows()) {
+    co_await refuse_raw(raw, refusal.reason, "", refusal.suggestion);
+    co_await asked.refuse(std::move(refusal));
+    co_return false;
+  }
+  if (!co_await record_intent(raw)) {
+    refusal.reason = Reason::audit_unavailable;
+    co_await asked.refuse(std::move(refusal));
+    co_return false;
+  }
+  auto failure = co_await reach(raw);
+  if (failure) {
+    co_await asked.unreachable(std::move(*failure));
+    co_return false;
+  }
+  const bool told = co_await asked.open();
+  if (!told) raw.close_receipt(Reason::client_broken);
+  if (told && is_tunnel(raw)) co_return co_await await_hello(raw);
+  co_return told;
 }
 
 // Is `error` of a wait no end, because the other direction was alive meanwhile? Then the wait begins anew.
@@ -336,18 +384,15 @@ Task<> relay(RawExchange& raw) {
 
 }  // namespace
 
-Task<> serve_raw(Connection& connection, Authority authority, Verdict verdict) {
+Task<> serve_raw(Connection& connection, Authority authority, Verdict verdict,
+                 TunnelAnswer* asked) {
   RawExchange raw(connection, std::move(authority), std::move(verdict));
-  if (!raw.verdict.allows()) {
-    co_await refuse_raw(raw, raw.verdict.reason, "", raw.verdict.suggestion);
-    connection.stream.abort();
-    co_return;
-  }
-  if (raw.verdict.handling == Handling::tunnel && !co_await await_hello(raw)) {
-    connection.stream.abort();
-    co_return;
-  }
-  if (!co_await record_intent(raw) || !co_await reach(raw)) {
+  bool opened = false;
+  if (asked != nullptr)
+    opened = co_await open_asked(raw, *asked);
+  else
+    opened = co_await open_unasked(raw);
+  if (!opened) {
     connection.stream.abort();
     co_return;
   }

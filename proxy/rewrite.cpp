@@ -55,10 +55,10 @@ bool prepare_request(RequestHead& head, const Authority& authority, const std::s
     HeaderField host{"Host", host_of(authority)};
     head.fields.fields().insert(head.fields.fields().begin(), std::move(host));
   }
-  // In letters of its own a shared front might read it by other rules than ours, as another host.
+  // Spelt in another way (a dot at the end, letters beyond ASCII, an IPv6 address with zeros) a shared front might read it
+  // by other rules than ours, as another host. Capitals are the same name to everybody, and stay.
   const std::string& named = head.fields.find("host")->value;
-  const auto is_beyond_ascii = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
-  if (std::any_of(named.begin(), named.end(), is_beyond_ascii))
+  if (!same_name(named, authority.host.uri_host()) && !same_name(named, authority.host_port()))
     head.fields.set("host", host_of(authority));
   head.minor = 1;
   if (session_has == SecretsInUse::yes) {

@@ -76,6 +76,27 @@ void stop_up(WebSocket& ws) {
   ws.origin.stream.limit_writes(SteadyDuration::zero());
 }
 
+// A gateway that drained for as long as it would: both sides hear that it goes.
+class EndsWithGrace final : public Swept {
+ public:
+  EndsWithGrace(WebSocket& ws, Worker& worker)
+      : ws_(ws), worker_(worker), place_(worker.enlist(*this)) {}
+  EndsWithGrace(const EndsWithGrace&) = delete;
+  ~EndsWithGrace() override { worker_.delist(place_); }
+  void on_sweep(SteadyTime) override {
+    if (ws_.failed || ws_.exchange.session.life != Life::leaving) return;
+    fail(ws_, plain(Reason::session_ended, "the gateway is ending"), CloseCode::going_away);
+    stop_up(ws_);
+    stop_down(ws_);
+  }
+  void close() override {}
+
+ private:
+  WebSocket& ws_;
+  Worker& worker_;
+  const Worker::Place place_;
+};
+
 void note_progress(WebSocket& ws) {
   ws.exchange.receipt.bytes_up = ws.up.payload_bytes();
   ws.exchange.receipt.bytes_down = ws.down.payload_bytes();
@@ -256,6 +277,7 @@ Task<> say_close(WebSocket& ws, CloseCode with) {
 
 Task<std::optional<Refusal>> run_both_ways(WebSocket& ws) {
   Exchange& exchange = ws.exchange;
+  std::optional<EndsWithGrace> grace(std::in_place, ws, exchange.connection.worker);
   limit_ws_silence(ws);
   exchange.upload.running = true;
   auto up = run_up(ws);
@@ -263,6 +285,7 @@ Task<std::optional<Refusal>> run_both_ways(WebSocket& ws) {
   co_await pump_down(ws);
   if (ws.failed) stop_up(ws);
   while (exchange.upload.running) (void)co_await exchange.upload.finished.async_wait(as_result);
+  grace.reset();
 
   note_mask(ws);
   if (exchange.ended) ws.failed = WsFailure{plain(*exchange.ended), CloseCode::policy};

@@ -69,16 +69,20 @@ Task<> refuse_silently(Connection& connection, Verdict verdict, std::string wher
   connection.stream.abort();
 }
 
-Task<> serve_arrival(Connection& connection) {
+Task<> serve_arrival(Connection& connection, TunnelAnswer* asked) {
   Arrival& arrival = connection.arrival;
   // Before a byte is read: the server may speak first.
   if (auto authority = authority_of(arrival)) {
     auto raw = connection.session->authorize_raw(authority->host, authority->port);
     authority->scheme = Scheme::tcp;
     if (raw) {
-      co_await serve_raw(connection, std::move(*authority), std::move(*raw));
+      co_await serve_raw(connection, std::move(*authority), std::move(*raw), asked);
       co_return;
     }
+  }
+  if (asked != nullptr) {
+    const bool opened = co_await asked->open();
+    if (!opened) co_return;
   }
   const auto scheme = co_await protocol_of(connection, arrival.port);
   if (!scheme || *scheme == Scheme::tcp) {

@@ -4,11 +4,13 @@
 #include <string>
 
 #include "proxy/connection.hpp"
+#include "proxy/tunnel_answer.hpp"
 
 namespace warder {
 
-// `connection.arrival` has the port, and the name or the address. From the first byte to the last.
-Task<> serve_arrival(Connection& connection);
+// `connection.arrival` has the port, and the name or the address. From the first byte to the last. `asked`: the client of
+// a proxy that waits for its answer.
+Task<> serve_arrival(Connection& connection, TunnelAnswer* asked = nullptr);
 
 // The connection stands for this name, or for this address: for the name that the session's resolver gave it, or for
 // itself. False: a synthetic address that nobody was given.

@@ -70,7 +70,34 @@ Task<bool> ask_for_token(Connection& connection, const IncomingRequest& request)
   co_return sent&& stays;
 }
 
-// RFC 9110 section 9.3.6: the answer has neither length nor coding.
+class ConnectAnswer final : public TunnelAnswer {
+ public:
+  ConnectAnswer(Connection& connection, const RequestHead& head)
+      : connection_(connection), head_(head) {}
+
+  // RFC 9110 section 9.3.6: the answer has neither length nor coding.
+  Task<bool> open() override {
+    connection_.stream.limit_writes(connection_.gateway.limits.handshake);
+    auto sent =
+        co_await connection_.stream.write_all("HTTP/1.1 200 Connection established\r\n\r\n");
+    co_return static_cast<bool>(sent);
+  }
+  Task<> refuse(Refusal refusal) override {
+    (void)co_await answer(connection_, head_, std::move(refusal), Persist::close);
+    co_await linger(connection_.stream, connection_.gateway.limits);
+  }
+  Task<> unreachable(DialFailure failure) override {
+    Refusal refusal;
+    refusal.reason = failure.reason;
+    refusal.detail = std::move(failure.detail);
+    co_await refuse(std::move(refusal));
+  }
+
+ private:
+  Connection& connection_;
+  const RequestHead& head_;
+};
+
 Task<> connect(Connection& connection, IncomingRequest request) {
   const auto target = tunnel_target(request.head);
   Verdict verdict;
@@ -86,9 +113,8 @@ Task<> connect(Connection& connection, IncomingRequest request) {
     co_await linger(connection.stream, connection.gateway.limits);
     co_return;
   }
-  connection.stream.limit_writes(connection.gateway.limits.handshake);
-  auto opened = co_await connection.stream.write_all("HTTP/1.1 200 Connection established\r\n\r\n");
-  if (opened) co_await serve_tunnel(connection);
+  ConnectAnswer asked(connection, request.head);
+  co_await serve_tunnel(connection, asked);
 }
 
 // A whole URL: asked for like any request, by a client that keeps its connection for others.

@@ -119,10 +119,10 @@ Verdict open_tunnel(Connection& connection, const HostName& host, std::uint16_t 
   return authorize_tunnel(*connection.session, *connection.arrival.bound, port);
 }
 
-Task<> serve_tunnel(Connection& connection) {
+Task<> serve_tunnel(Connection& connection, TunnelAnswer& asked) {
   connection.stream.put_back(connection.input.view());
   connection.input.keep({});
-  co_await serve_arrival(connection);
+  co_await serve_arrival(connection, &asked);
 }
 
 }  // namespace warder

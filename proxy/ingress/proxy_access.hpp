@@ -9,6 +9,7 @@
 #include "audit/burst.hpp"
 #include "config/config.hpp"
 #include "proxy/connection.hpp"
+#include "proxy/tunnel_answer.hpp"
 #include "secrets/live_value.hpp"
 
 namespace warder {
@@ -36,7 +37,7 @@ Task<bool> receive(Connection& connection, const ProxyAccess& access);
 // the name within may still be one that is allowed. The connection then stands for it.
 Verdict open_tunnel(Connection& connection, const HostName& host, std::uint16_t port);
 
-// What was read behind the request is the tunnel's, which begins here.
-Task<> serve_tunnel(Connection& connection);
+// The tunnel that open_tunnel() allowed; what was read behind the request is its own.
+Task<> serve_tunnel(Connection& connection, TunnelAnswer& asked);
 
 }  // namespace warder

@@ -59,6 +59,42 @@ Task<bool> log_in(Connection& connection, const ProxyAccess& access) {
   co_return co_await send(connection, std::move(said)) && good;
 }
 
+Reply reply_to(const DialFailure& failure) {
+  if (failure.was_refused) return Reply::connection_refused;
+  switch (failure.reason) {
+    case Reason::address_not_allowed: return Reply::not_allowed;
+    case Reason::upstream_resolve_failed:
+    case Reason::upstream_connect_failed:
+    case Reason::upstream_timeout: return Reply::host_unreachable;
+    default: return Reply::general_failure;
+  }
+}
+
+class SocksAnswer final : public TunnelAnswer {
+ public:
+  explicit SocksAnswer(Connection& connection) : connection_(connection) {}
+
+  Task<bool> open() override {
+    std::string said = socks5::write_reply(Reply::succeeded);
+    co_return co_await send(connection_, std::move(said));
+  }
+  Task<> refuse(Refusal refusal) override {
+    const bool ours = refusal.reason == Reason::audit_unavailable;
+    const Reply reply = ours ? Reply::general_failure : Reply::not_allowed;
+    co_await end_with(reply);
+  }
+  Task<> unreachable(DialFailure failure) override { co_await end_with(reply_to(failure)); }
+
+ private:
+  Task<> end_with(Reply reply) {
+    std::string said = socks5::write_reply(reply);
+    (void)co_await send(connection_, std::move(said));
+    co_await linger(connection_.stream, connection_.gateway.limits);
+  }
+
+  Connection& connection_;
+};
+
 Reply reply_to(const socks5::Request& request) {
   if (!request.known_type) return Reply::address_type_not_supported;
   if (!request.is_connect) return Reply::command_not_supported;
@@ -76,13 +112,14 @@ Task<> serve_request(Connection& connection, socks5::Request request) {
     verdict = open_tunnel(connection, *request.host, request.port);
     if (!verdict.allows()) reply = Reply::not_allowed;
   }
-  std::string said = socks5::write_reply(reply);
-  const bool sent = co_await send(connection, std::move(said));
   if (reply != Reply::succeeded) {
+    std::string said = socks5::write_reply(reply);
+    (void)co_await send(connection, std::move(said));
     co_await refuse_socks(connection, std::move(verdict), std::move(where));
     co_return;
   }
-  if (sent) co_await serve_tunnel(connection);
+  SocksAnswer asked(connection);
+  co_await serve_tunnel(connection, asked);
 }
 
 }  // namespace

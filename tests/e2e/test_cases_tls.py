@@ -40,6 +40,28 @@ def extension(text, name):
     return bool(found[1]), found[2].split("\n")[0].strip()
 
 
+# -- revocation ------------------------------------------------------------------------------------
+def test_must_staple_is_neither_asked_of_an_origin_nor_passed_on(bench, pki):
+    """As docs/architecture.md says: an origin whose certificate demands a staple is taken without one; our leaf for it
+    demands none, and a client that insists on a staple gets none from anybody."""
+    origin = echo_origin(pki.leaf("staple", ["api.test"], more=["tlsfeature=status_request"]))
+    bench.map("api.test:443", origin)
+    seen = openssl("x509", "-in", pki.dir / "staple.pem", "-noout", "-text").stdout.decode()
+    assert "status_request" in seen, "the origin's certificate is what it should be"
+    done = bench.python(LEAF + """
+import subprocess
+show(**leaf("api.test"))
+insisting = subprocess.run(["curl", "-sS", "--cert-status", "https://api.test/ok"], capture_output=True)
+plain = subprocess.run(["curl", "-sS", "https://api.test/ok"], capture_output=True, text=True)
+show(insisting=insisting.returncode, plain=plain.stdout)
+""")
+    leaf, asked = done.lines
+    text = text_of(leaf["der"])
+    assert "status_request" not in text and "OCSP" not in text, text
+    no_staple = 91
+    assert asked == {"insisting": no_staple, "plain": "ok"}, done
+
+
 # -- BR-086 ----------------------------------------------------------------------------------------
 @both_users
 def test_br086_leaf_and_authority_satisfy_strict_verifiers(bench, echo):

@@ -7,7 +7,9 @@ import pytest
 
 from support.bench import CONTRACT_GRANTS
 from support.echo import reply
+from support.h2origin import H2Origin, answer
 from support.origin import Origin
+from support.websocket import echo_frames, inside, switch
 
 RULES = [{"name": "mtls", "hosts": ["mtls.test"], "paths": ["/open/**"], "action": "allow"},
          {"name": "api", "hosts": ["api.test"], "action": "allow"}]
@@ -60,6 +62,42 @@ def test_it_is_shown_where_it_is_granted_and_nowhere_else(bench, pki, identity, 
     uses = {r["authority"]: r["uses"] for r in done.records if r["type"] == "intent"}
     assert uses == {"https://mtls.test": [{"name": "client_certificate", "version": 1,
                                            "place": "tls"}], "https://api.test": []}
+
+
+# Such an origin either ends the handshake when nothing it speaks is offered, or goes on without ALPN; then it hears
+# HTTP/1.1, and nobody is the wiser.
+@pytest.mark.parametrize("alpn", [("h2",), ("h2", "http/1.1"), ("http/1.1",), None],
+                         ids=["h2 alone", "both", "http1 alone", "no alpn"])
+def test_an_origin_of_any_version_is_reached_at_the_first_request(bench, pki, identity, alpn):
+    origin = H2Origin(answer, pki.leaf("mtls-h2", ["mtls.test"]), alpn=alpn)
+    origin._context.load_verify_locations(identity)
+    origin._context.verify_mode = ssl.CERT_REQUIRED
+    bench.map("mtls.test:443", origin)
+    bench.config(rules=[{"name": "all", "hosts": ["mtls.test"], "action": "allow"}], grants=[grant()])
+    done = bench.run("for v in http2 http2 http1.1 http1.1; do curl -sS -o /dev/null --$v "
+                     "-w '%{http_version} %{http_code} ' https://mtls.test/headers; done")
+    both = bool(alpn) and "h2" in alpn
+    assert done.text.split()[1::2] == ["200"] * 4, done
+    # What it speaks is not asked without the certificate: the first client is offered HTTP/1.1.
+    assert done.text.split()[0::2] == ["1.1", "2" if both else "1.1", "1.1", "1.1"], done
+    assert not origin.violations
+    assert len(origin.streams) == (4 if both else 0)
+
+
+def test_a_websocket_to_an_unknown_origin_is_asked_for_in_http1(bench, pki, identity):
+    origin = H2Origin(answer, pki.leaf("mtls-ws", ["mtls.test"]), h1=lambda conn: echo_frames(switch(conn) and conn))
+    origin._context.load_verify_locations(identity)
+    origin._context.verify_mode = ssl.CERT_REQUIRED
+    bench.map("mtls.test:443", origin)
+    bench.config(rules=RULES, grants=[grant()])
+    done = inside(bench, """
+wire = opened("mtls.test", path="/open/ws")
+wire.send(mine(TEXT, "hello"))
+show(got=plain(read_frame(wire)))
+wire.send(mine(CLOSE, close(1000)))
+show(end=plain(read_frame(wire)))
+""")
+    assert done.lines[0] == {"got": [True, 1, "hello"]}, done
 
 
 @pytest.mark.parametrize("version", ["http1.1", "http2"])

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import threading
@@ -15,6 +16,7 @@ import pytest
 from support import processes
 from support.bench import SECRET
 from support.daemon import TOKEN, Daemon, free_port
+from support.disks import small_disk
 from support.marks import both_users
 from support.origin import Origin
 
@@ -189,6 +191,65 @@ def test_livez_readyz_and_metrics(bench, gateway, echo):
     assert "warder_secret_uses_total 1" in text and "warder_masked_total 1" in text
     assert "warder_sessions 1" in text and "warder_audit_healthy 1" in text
     assert "evil" not in text and SECRET not in text
+
+
+def test_head_on_the_admin_socket_is_get_without_its_body(gateway):
+    for path in ("/livez", "/readyz", "/metrics", "/nope"):
+        heads = {}
+        for method in ("GET", "HEAD"):
+            with socket.socket(socket.AF_UNIX) as sock:
+                sock.settimeout(5)
+                sock.connect(str(gateway.directory / "admin.sock"))
+                sock.sendall(f"{method} {path} HTTP/1.1\r\nHost: gateway\r\n\r\n".encode())
+                got = b""
+                while piece := sock.recv(65536):
+                    got += piece
+            heads[method], _, body = got.partition(b"\r\n\r\n")
+            assert bool(body) == (method == "GET"), got
+        assert heads["HEAD"] == heads["GET"] and b"Content-Length: 0" not in heads["GET"], heads
+
+
+def test_a_disk_that_is_full_refuses_all_until_it_is_not(bench, echo):
+    """The gateway stays: 503 to every request, none of them at the origin, not ready; then it goes on by itself."""
+    with small_disk(bench.ws / "audit") as filler, Daemon(bench, [{"type": "connect"}]) as gateway:
+        context = ssl.create_default_context(cafile=gateway.ca)
+        held = gateway.placeholder("connect-1")
+
+        def statuses(asked):
+            """Of requests on one connection, each as the client sees it."""
+            with gateway.connect("connect-1") as sock:
+                sock.sendall(b"CONNECT api.test:443 HTTP/1.1\r\nHost: api.test:443\r\n\r\n")
+                assert sock.recv(4096).startswith(b"HTTP/1.1 200")
+                with context.wrap_socket(sock, server_hostname="api.test") as tls:
+                    client = http.client.HTTPConnection("api.test")
+                    client.sock = tls
+                    for _ in range(asked):
+                        client.request("GET", "/ok", headers={"Authorization": f"Bearer {held}"})
+                        answer = client.getresponse()
+                        answer.read()
+                        yield answer.status, answer.getheader("Warder-Reason")
+                        if answer.status != 200:
+                            return
+
+        good = 0
+        for _ in range(5):      # what was kept for receipts may serve for another intent
+            for status, reason in statuses(2000):
+                good += status == 200
+            assert (status, reason) == (503, "audit_unavailable") and good > 10, (status, reason, good)
+            assert len(echo.requests) == good
+            ready = ask(gateway, "/readyz")
+            if ready[0] != 200:
+                break
+        assert ready == (503, "audit_unavailable\n")
+        assert ask(gateway, "/livez") == (200, "ok\n")
+        filler.unlink()
+        end = time.monotonic() + 5
+        while ask(gateway, "/readyz")[0] != 200:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert list(statuses(3)) == [(200, None)] * 3 and len(echo.requests) == good + 3
+        assert gateway.stop()[0] == 0
+        assert bench.verify().returncode == 0
 
 
 def test_the_admin_socket_takes_no_stranger_and_no_garbage(bench, gateway, ordinary_user):

@@ -38,6 +38,20 @@ def test_an_origin_that_only_speaks_h2(bench, pki):
     assert done.text == "2 200" and len(origin.streams) == 1, done
 
 
+@pytest.mark.parametrize("alpn", [("h2",), ("http/1.1",)], ids=["h2", "http1"])
+def test_authority_is_the_name_that_was_decided_on(bench, pki, alpn):
+    origin = origin_of(bench, pki, alpn=alpn)
+    done = inside(bench, """
+for name in ("api.test", "API.test", "api.test.", "api.test.:443"):
+    wire = H2Wire()
+    show(status=wire.fetch("/headers", authority=name)["status"])
+    wire.close()
+""")
+    assert [line["status"] for line in done.lines] == [200] * 4, done
+    seen = [s.get(":authority") for s in origin.streams] or [r.get("host") for r in origin.requests]
+    assert seen == ["api.test", "API.test", "api.test", "api.test"]
+
+
 NODE_ORIGIN = """
 const http2 = require('http2'), fs = require('fs');
 const server = http2.createSecureServer({cert: fs.readFileSync('%s'), key: fs.readFileSync('%s'),

@@ -355,6 +355,30 @@ show(name="alive", status=wire.fetch("/ok")["status"])
     assert b"smuggled" not in origin.received.lower()
 
 
+def test_rfc8441_a_websocket_over_http2_is_refused_and_the_connection_goes_on(bench, origin):
+    """Not offered in our SETTINGS (RFC 8441 section 3), so that clients open HTTP/1.1 for it; one that tries all the
+    same hears it at once."""
+    done = inside(bench, """
+raw = RawH2()
+raw.send(raw.head(1, [(":method", "CONNECT"), (":scheme", "https"), (":authority", "api.test"), (":path", "/ws"),
+                      (":protocol", "websocket"), ("sec-websocket-version", "13")], flags=["END_HEADERS"]))
+start = time.monotonic()
+show(seconds=0, **raw.verdict())
+took = time.monotonic() - start
+settings = {}
+for frame in raw.frames:
+    if isinstance(frame, SettingsFrame):
+        settings.update(frame.settings)
+raw.send(raw.head(3, fields("/ok")))
+show(offers=settings.get(8, 0), took=took, **raw.verdict(3))
+""")
+    first, second = done.lines
+    protocol_error = 1
+    assert first.get("reset") == protocol_error, done
+    assert second["offers"] == 0 and second["took"] < 1 and second["status"] == "200", done
+    assert origin.whole() == ["/ok"]
+
+
 def test_a_scheme_that_is_not_the_connections_is_refused(bench, pki):
     """As in absolute form over HTTP/1.1: what is asked for and what is decided on are one."""
     origin = origin_of(bench, pki)

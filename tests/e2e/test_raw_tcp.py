@@ -1,7 +1,6 @@
 """Rules with action tcp and tunnel: bytes pass by name and port, unseen; what no rule names is refused quickly."""
 
 import os
-import pwd
 import shutil
 import socket
 import subprocess
@@ -13,11 +12,11 @@ from support.bench import CONTRACT_RULES, SECRET
 from support.git_origin import make_repository
 from support.marks import both_users
 from support.origin import Origin
+from support.servers import Sshd, find_server, free_port
 
 DB = {"name": "db", "hosts": ["db.test"], "ports": [22, 5432, 6379], "action": "tcp"}
 PINNED = {"name": "pinned", "hosts": ["pin.test"], "ports": [443, 8443], "action": "tunnel"}
 BANNER = b"SSH-2.0-OpenSSH_9.2p1 test\r\n"
-SSHD = "/usr/sbin/sshd"
 
 
 def raw_config(bench, *more):
@@ -292,48 +291,9 @@ show(good=good, end=last["end"])
 
 # -- real clients ------------------------------------------------------------------------------
 
-class Sshd:
-    """A real sshd as an ordinary user, on a free port, with keys made here."""
-
-    def __init__(self, directory, user):
-        self.directory, self.user = directory, user
-        directory.mkdir()
-        for name in ("host", "client"):
-            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", directory / name], check=True)
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        (directory / "sshd_config").write_text(
-            f"Port {self.port}\nListenAddress 127.0.0.1\nHostKey {directory}/host\nPidFile none\n"
-            f"AuthorizedKeysFile {directory}/client.pub\nStrictModes no\nUsePAM no\n"
-            "PasswordAuthentication no\nKbdInteractiveAuthentication no\n")
-        if user:
-            for path in (directory, *directory.rglob("*")):
-                os.chown(path, user.uid, user.gid, follow_symlinks=False)
-        self.log = open(directory / "log", "wb")
-        command = [SSHD, "-D", "-e", "-f", str(directory / "sshd_config")]
-        self.process = subprocess.Popen([*(user.prefix if user else []), *command], stderr=self.log)
-        deadline = time.monotonic() + 5
-        while socket.socket().connect_ex(("127.0.0.1", self.port)) != 0:
-            assert time.monotonic() < deadline and self.process.poll() is None, self.said()
-            time.sleep(0.02)
-
-    @property
-    def login(self):
-        return self.user.name if self.user else pwd.getpwuid(os.geteuid()).pw_name
-
-    def said(self):
-        return (self.directory / "log").read_text()
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait(5)
-        self.log.close()
-
-
 @pytest.fixture
 def sshd(bench, base, request):
-    if not os.path.exists(SSHD):
-        pytest.skip("needs openssh-server")
+    find_server("usr/sbin/sshd")
     user = request.getfixturevalue("ordinary_user") if os.geteuid() == 0 else None
     place = base / f"sshd-{bench.directory.name.split('-')[0]}"   # outside of the bench, which looks for what it left
     repository = make_repository(place / "git")
@@ -374,13 +334,12 @@ def test_br104_git_over_ssh_without_a_rule_fails_quickly(bench, sshd, echo):
 
 
 def test_redis_client(bench):
-    server_program, client = shutil.which("redis-server"), shutil.which("redis-cli")
-    if not server_program or not client:
-        pytest.skip("needs redis")
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    server = subprocess.Popen([server_program, "--port", str(port), "--bind", "127.0.0.1", "--save", "",
-                               "--dir", str(bench.directory)], stdout=subprocess.DEVNULL)
+    program, env = find_server("usr/bin/redis-server")
+    if not shutil.which("redis-cli"):
+        pytest.skip("no redis-cli")
+    port = free_port()
+    server = subprocess.Popen([program, "--port", str(port), "--bind", "127.0.0.1", "--save", "",
+                               "--dir", str(bench.directory)], stdout=subprocess.DEVNULL, env=env)
     try:
         bench.map("db.test:6379", f"127.0.0.1:{port}")
         raw_config(bench)

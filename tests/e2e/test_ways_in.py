@@ -262,14 +262,29 @@ def test_br148_a_name_in_its_own_letters_is_a_name_that_no_rule_allows(gateway, 
 @pytest.mark.parametrize("spelling", ["API.TEST", "api.test.", "Api.Test."])
 @pytest.mark.parametrize("kind", ["connect", "socks5"])
 def test_br079_one_host_in_any_spelling(gateway, echo, kind, spelling):
-    """BR-079: the same verdict, the swap too; bad.api.test is not api.test."""
+    """BR-079: the same verdict, the swap too; the origin hears the name that was decided on; bad.api.test is not
+    api.test."""
     held = gateway.placeholder(kind)
     done = gateway.curl(*proxy_args(gateway, kind), "-H", f"Authorization: Bearer {held}",
                         f"https://{spelling}/headers")
     assert done.returncode == 0, done
     assert echo.requests[-1].get("authorization") == f"Bearer {SECRET}"
+    assert echo.requests[-1].get("host").lower() == "api.test"
     refused = gateway.curl(*proxy_args(gateway, kind), f"https://bad.{spelling}/ok")
     assert refused.returncode != 0
+
+
+@pytest.mark.parametrize("written, sent", [
+    ("api.test", "api.test"), ("Api.TEST", "Api.TEST"), ("api.test:80", "api.test:80"),
+    ("api.test.", "api.test"), ("API.test.:80", "api.test")])
+def test_host_is_the_name_that_was_decided_on(gateway, echo, written, sent):
+    """To a front that reads "api.test." by other rules than ours it is the same host all the same."""
+    for target in (f"http://{written}", "http://api.test"):
+        answer = gateway.ask("connect", f"GET {target}/headers HTTP/1.1\r\nHost: {written}\r\n"
+                             "Connection: close\r\n\r\n".encode())
+        assert answer.startswith(b"HTTP/1.1 200"), answer
+        assert echo.clear.requests[-1].get("host") == sent
+    assert {i["authority"] for i in gateway.records("intent", 2)} == {"http://api.test"}
 
 
 def test_br083_names_that_disagree_are_refused(gateway, echo):

@@ -107,29 +107,55 @@ TEST_CASE("a missing Host is put first, with its port where that is not the sche
   CHECK(head.fields == fields({{"Host", "api.test:8443"}}));
 }
 
+TEST_CASE("Host is the name that was decided on, in the client's own capitals") {
+  const auto sent = [](const char* written, const char* host, std::uint16_t port) {
+    RequestHead head;
+    head.fields = fields({{"A", "b"}, {"Host", written}, {"C", "d"}});
+    const Authority to{Scheme::https, HostName::parse(host).value(), port};
+    REQUIRE(prepare_request(head, to, "/", SecretsInUse::no, SecretsInUse::no));
+    REQUIRE(head.fields.fields().size() == 3);
+    CHECK(head.fields.fields()[1].name == "Host");
+    return head.fields.fields()[1].value;
+  };
+  for (const char* same : {"api.test", "API.Test", "api.test:443", "Api.Test:443"})
+    CHECK(sent(same, "api.test", 443) == same);
+  for (const char* dotted : {"api.test.", "API.TEST.", "api.test.:443"})
+    CHECK(sent(dotted, "api.test", 443) == "api.test");
+  CHECK(sent("api.test.:8443", "api.test", 8443) == "api.test:8443");
+  CHECK(sent("XN--BCHER-KVA.test", "xn--bcher-kva.test", 443) == "XN--BCHER-KVA.test");
+  CHECK(sent("b\xc3\xbc"
+             "cher.test",
+             "xn--bcher-kva.test", 443) == "xn--bcher-kva.test");
+  CHECK(sent("[::1]", "::1", 443) == "[::1]");
+  CHECK(sent("[2001:DB8::1]:443", "2001:db8::1", 443) == "[2001:DB8::1]:443");
+  CHECK(sent("[0:0::1]:8443", "::1", 8443) == "[::1]:8443");
+}
+
 TEST_CASE("BR-046 a session with secrets asks for bodies that can be searched") {
   const auto asked = [](HeaderList list) {
     return prepared(std::move(list), SecretsInUse::yes).fields;
   };
-  const HeaderList known = fields({{"Host", "a"},
+  const HeaderList known = fields({{"Host", "api.test"},
                                    {"Accept-Encoding", "gzip;q=0.8"},
                                    {"B", "c"},
                                    {"accept-encoding", "br, zstd"}});
   CHECK(asked(known) == known);
-  CHECK(
-      asked(fields({{"Host", "a"}, {"Accept-Encoding", "dcz, gzip"}, {"accept-encoding", "*"}})) ==
-      fields({{"Host", "a"}, {"Accept-Encoding", "gzip"}}));
-  CHECK(asked(fields({{"Host", "a"}})) == fields({{"Host", "a"}, {"Accept-Encoding", "identity"}}));
-  CHECK(asked(fields({{"Host", "a"},
+  CHECK(asked(fields(
+            {{"Host", "api.test"}, {"Accept-Encoding", "dcz, gzip"}, {"accept-encoding", "*"}})) ==
+        fields({{"Host", "api.test"}, {"Accept-Encoding", "gzip"}}));
+  CHECK(asked(fields({{"Host", "api.test"}})) ==
+        fields({{"Host", "api.test"}, {"Accept-Encoding", "identity"}}));
+  CHECK(asked(fields({{"Host", "api.test"},
                       {"grpc-accept-encoding", "identity,snappy,gzip"},
                       {"Accept-Encoding", "identity"}})) ==
-        fields({{"Host", "a"},
+        fields({{"Host", "api.test"},
                 {"grpc-accept-encoding", "identity, gzip"},
                 {"Accept-Encoding", "identity"}}));
 }
 
 TEST_CASE("where a secret is swapped no part of a body is asked for") {
-  const HeaderList sent = fields({{"Host", "a"}, {"Range", "bytes=1-2"}, {"If-Range", "\"e\""}});
+  const HeaderList sent =
+      fields({{"Host", "api.test"}, {"Range", "bytes=1-2"}, {"If-Range", "\"e\""}});
   CHECK(prepared(sent, SecretsInUse::yes, SecretsInUse::no).fields.has("range"));
   const RequestHead head = prepared(sent, SecretsInUse::yes, SecretsInUse::yes);
   CHECK_FALSE(head.fields.has("range"));

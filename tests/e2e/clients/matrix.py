@@ -19,6 +19,7 @@ from support import echo
 from support.bench import CLEAN, REPO, SECRET, Bench
 from support.daemon import TOKEN, Daemon
 from support.h2origin import H2Origin
+from support.inside.wswire import TEXT, accept_of, frame, read_frame
 from support.nets import Net
 
 CLIENTS = Path(os.environ.get("WARDER_CLIENTS", REPO / "build" / "clients"))
@@ -115,6 +116,30 @@ def h1_go_on(conn, request):
     echo.reply(conn, request, b"ok")
 
 
+# A page that is not loaded, and so not shown, before its WebSocket has brought something.
+LIVE = b"""<p id="heard">nothing</p><img src="/hold"><script>
+const socket = new WebSocket("wss://api.test/socket");
+socket.onopen = () => socket.send("hello");
+socket.onmessage = (message) => {
+  document.getElementById("heard").textContent = "heard " + message.data;
+  socket.send("seen");
+};
+</script>"""
+HEARD = threading.Semaphore(0)
+
+
+@echo.route("/socket")
+def h1_socket(conn, request):
+    conn.send(("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+               f"Sec-WebSocket-Accept: {accept_of(request.get('sec-websocket-key'))}\r\n\r\n").encode())
+    while (got := read_frame(conn)).opcode == TEXT:
+        if got.payload == b"seen":
+            HEARD.release()
+        else:
+            conn.send(frame(TEXT, got.payload))
+    return "close"
+
+
 def h2_script(stream):
     body = stream.read_all()
     secret = (stream.get("authorization") or "").rpartition(" ")[2]
@@ -131,6 +156,11 @@ def h2_script(stream):
     elif path.startswith("/go-on/"):
         EVENTS.go_on(path.rpartition("/")[2])
         stream.reply(b"ok")
+    elif path == "/live":
+        stream.reply(LIVE, headers=[("content-type", "text/html")])
+    elif path == "/hold":
+        HEARD.acquire(timeout=8)
+        stream.reply(b"", status=404)
     else:
         stream.reply(b"" if stream.method == "HEAD" else b"ok\n" * 100)
 

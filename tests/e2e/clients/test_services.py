@@ -1,6 +1,5 @@
 """Package managers against an index of their own, and what speaks no HTTP: ssh, psql, redis-cli."""
 
-import glob
 import os
 import re
 import shutil
@@ -16,6 +15,7 @@ from support import echo
 from support.bench import CLEAN, PYTHON, SECRET
 from support.daemon import TOKEN, Daemon, free_port
 from support.origin import Origin
+from support.servers import Sshd, find_server
 
 
 def version_of(*argv):
@@ -157,9 +157,9 @@ def raw(world, client, version, port, address, line, wanted, keep=()):
 
 
 def test_redis_cli(world):
-    server = shutil.which("redis-server") or pytest.skip("no redis-server")
+    server, env = find_server("usr/bin/redis-server")
     port = free_port()
-    process = started(world, [server, "--port", port, "--bind", "127.0.0.1", "--save", ""], port)
+    process = started(world, [server, "--port", port, "--bind", "127.0.0.1", "--save", ""], port, env=env)
     try:
         raw(world, "redis-cli", version_of("redis-cli", "--version"), 6379, f"127.0.0.1:{port}",
             "redis-cli -h db.test set word 'hello there' && redis-cli -h db.test get word", "hello there")
@@ -169,17 +169,17 @@ def test_redis_cli(world):
 
 
 def test_psql(world, base, ordinary_user):
-    found = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
-    if not found or not shutil.which("psql"):
-        pytest.skip("no PostgreSQL server")
+    initdb, env = find_server("usr/lib/postgresql/*/bin/initdb")
+    if not shutil.which("psql"):
+        pytest.skip("no psql")
     place, port = base / "pg", free_port()
     place.mkdir()
     os.chown(place, ordinary_user.uid, ordinary_user.gid)
-    subprocess.run([*ordinary_user.prefix, f"{found[-1]}/initdb", "-D", place / "data", "-U", "tester",
-                    "--auth=trust"], check=True, capture_output=True, cwd="/")
-    argv = [f"{found[-1]}/postgres", "-D", place / "data", "-p", port, "-k", place,
+    subprocess.run([*ordinary_user.prefix, initdb, "-D", place / "data", "-U", "tester", "--auth=trust"],
+                   check=True, capture_output=True, cwd="/", env=env)
+    argv = [os.path.join(os.path.dirname(initdb), "postgres"), "-D", place / "data", "-p", port, "-k", place,
             "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"]
-    process = started(world, [*ordinary_user.prefix, *argv], port, cwd="/")
+    process = started(world, [*ordinary_user.prefix, *argv], port, cwd="/", env=env)
     try:
         time.sleep(1)
         raw(world, "psql", version_of("psql", "--version"), 5432, f"127.0.0.1:{port}",
@@ -190,25 +190,13 @@ def test_psql(world, base, ordinary_user):
         process.wait(10)
 
 
-def test_ssh(world, base):
-    sshd = shutil.which("sshd", path=PATH) or pytest.skip("no sshd")
-    if os.geteuid() != 0:
-        pytest.skip("sshd for another user needs root")
-    place, port = base / "ssh", free_port()
-    place.mkdir(mode=0o700)
-    for name in ("host", "client"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", place / name], check=True)
-    shutil.copy(place / "client.pub", place / "authorized")
-    os.makedirs("/run/sshd", exist_ok=True)
-    (place / "config").write_text(
-        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {place}/host\nPidFile none\nUsePAM no\n"
-        f"AuthorizedKeysFile {place}/authorized\nStrictModes no\nPermitRootLogin prohibit-password\n")
-    process = started(world, [sshd, "-D", "-f", place / "config"], port)
+def test_ssh(world, base, request):
+    user = request.getfixturevalue("ordinary_user") if os.geteuid() == 0 else None
+    server = Sshd(base / "ssh", user, world.prefix, lambda connect: inside_net(world, connect))
     try:
-        raw(world, "ssh", version_of("ssh", "-V"), 22, f"127.0.0.1:{port}",
+        raw(world, "ssh", version_of("ssh", "-V"), 22, f"127.0.0.1:{server.port}",
             "cp client $HOME/k; chmod 600 $HOME/k; head -c 1000000 /dev/zero | "
             "ssh -i $HOME/k -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR "
-            "root@db.test 'echo over; wc -c'", "over\n1000000", keep=[place / "client"])
+            f"{server.login}@db.test 'echo over; wc -c'", "over\n1000000", keep=[server.directory / "client"])
     finally:
-        process.terminate()
-        process.wait(10)
+        server.stop()

@@ -34,13 +34,13 @@ class Pki:
                  "-addext", "keyUsage=critical,keyCertSign,cRLSign")
         return pair
 
-    def leaf(self, name, dns_names, stranger=False, days=20, addresses=()) -> Pair:
+    def leaf(self, name, dns_names, stranger=False, days=20, addresses=(), more=()) -> Pair:
         pair = Pair(self.dir / f"{name}.pem", self.dir / f"{name}.key")
         request = self.dir / f"{name}.csr"
         extensions = self.dir / f"{name}.ext"
         names = ",".join([*(f"DNS:{n}" for n in dns_names), *(f"IP:{a}" for a in addresses)])
         extensions.write_text(f"subjectAltName={names}\nbasicConstraints=CA:FALSE\n"
-                              "extendedKeyUsage=serverAuth\n")
+                              "extendedKeyUsage=serverAuth\n" + "".join(f"{line}\n" for line in more))
         _openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                  "-keyout", pair.key, "-out", request, "-subj", f"/CN={dns_names[0]}")
         issuer = self._stranger if stranger else self._ca
