@@ -186,6 +186,7 @@ int run_gateway(const GatewayArgs& args) {
     session->certificates = std::move(prepared.certificates);
     session->captures = policy.captures;
     session->on_tripwire = policy.on_tripwire;
+    session->meter.set_limits(policy.limits);
     if (!policy.captures.empty()) session->secrets.expect_minting();
     session->announce = [name = listener.name](const std::string& line) {
       say(name + ": " + line);

@@ -151,6 +151,7 @@ AdminReply RunService::begin(const AdminRequest& request) {
     run->session->certificates = std::move(prepared.certificates);
     run->session->captures = policy->captures;
     run->session->on_tripwire = policy->on_tripwire;
+    run->session->meter.set_limits(policy->limits);
     if (!policy->captures.empty()) run->session->secrets.expect_minting();
   } catch (const std::exception& error) {
     return refused(400, error.what());

@@ -44,6 +44,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   session->certificates = std::move(prepared.certificates);
   session->captures = policy->captures;
   session->on_tripwire = policy->on_tripwire;
+  session->meter.set_limits(policy->limits);
   if (!policy->captures.empty()) session->secrets.expect_minting();
   session->announce = spec.announce;
   SandboxTrust trust{gateway.authority().pem(), gateway.authority().subject_hash()};

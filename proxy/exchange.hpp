@@ -30,6 +30,7 @@ struct Upload {
   std::optional<Refusal>
       failed;  // ended by the client, by us, or by a tripwire: the upstream was aborted
   asio::steady_timer finished;  // cancelled when running turns false
+  std::uint64_t taken = 0;      // bytes of the body that have come
   // A small body whose length may change is read and swapped before its head leaves.
   std::optional<WipedBytes> whole;
 };
@@ -56,6 +57,8 @@ struct Exchange {
   Framing framing;   // of the request's body
   HttpVersion client_version = HttpVersion::http11;
   bool client_keeps_alive = false;
+  std::optional<std::uint64_t> max_body;  // bytes that the request's body may have
+  bool is_metered = false;                // one of its session's concurrent ones
   std::optional<Authority> authority;
   PrivateAddresses private_addresses = PrivateAddresses::refused;
   std::shared_ptr<const ClientIdentity> identity;  // a client certificate; may be null

@@ -4,6 +4,7 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include "proxy/ends_with_secret.hpp"
+#include "proxy/metering.hpp"
 #include "proxy/record.hpp"
 
 namespace warder {
@@ -185,6 +186,7 @@ std::string side_of(Reason reason) {
     case Reason::client_broken:
     case Reason::client_timeout:
     case Reason::malformed_request:
+    case Reason::too_large:
     case Reason::placeholder_wrong_place:
     case Reason::foreign_credential:
     case Reason::body_unswappable:
@@ -249,6 +251,7 @@ Exchange::Exchange(Connection& of, ClientLeg& with, IncomingRequest request)
 }
 
 Exchange::~Exchange() {
+  if (is_metered) session.meter.end_request();
   if (!receipt_due) return;
   if (answered) client.abort();  // destroyed in the middle of an answer
   close_receipt(Reason::client_broken, receipt.status);
@@ -293,7 +296,9 @@ Task<After> refuse(Exchange& exchange, Refusal refusal) {
       !exchange.session.quarantined.exchange(true) && exchange.session.announce)
     exchange.session.announce("quarantine: " + refusal.detail + "; nothing more may leave");
   if (refusal.reason != Reason::client_broken) {
-    exchange.session.denials.add(refusal.reason, what_was_asked(exchange), refusal.suggestion);
+    exchange.session.denials.add(refusal.reason,
+                                 refusal.limit.empty() ? what_was_asked(exchange) : refusal.limit,
+                                 refusal.suggestion);
   }
   if (exchange.said_close) co_return After::linger;
   if (exchange.answered || refusal.reason == Reason::client_broken) {
@@ -339,7 +344,10 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   exchange.authority = judged.authority;
   exchange.target = origin_form(judged.target);
   exchange.shown_path = audited_path(judged.target, *exchange.secrets);
+  if (auto refused = refuse_connection(exchange))
+    co_return co_await refuse(exchange, std::move(*refused));
   if (!judged.verdict.allows()) co_return co_await refuse(exchange, refusal_of(judged));
+  if (auto refused = admit(exchange)) co_return co_await refuse(exchange, std::move(*refused));
   exchange.private_addresses =
       judged.verdict.allow_private ? PrivateAddresses::allowed : PrivateAddresses::refused;
 

@@ -9,6 +9,7 @@
 
 #include "audit/burst.hpp"
 #include "dns/zone.hpp"
+#include "policy/meter.hpp"
 #include "policy/policy.hpp"
 #include "proxy/client_identity.hpp"
 #include "proxy/denials.hpp"
@@ -29,6 +30,7 @@ struct Session {
   ClientCertificates certificates;  // set before it is served, as these are
   std::vector<Capture> captures;
   OnTripwire on_tripwire = OnTripwire::block;
+  Meter meter;  // what it has used of its policy's limits
   dns::Zone zone;
   audit::Burst denied_lookups;
   Denials denials;
@@ -42,6 +44,9 @@ struct Session {
   std::atomic<std::uint64_t> strangers{
       0};  // those that have not shown their token yet: not among them
   std::atomic<std::uint64_t> listening{0};  // listeners and resolvers that are open
+
+  // At the end of the lifetime that its limits give it, it ends. (metering.cpp)
+  void end_when_due(SteadyTime now);
 
   // The policy's, before anything is resolved, dialled or probed; of one in quarantine nothing is.
   Verdict authorize_connection(const Authority& authority) const {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "proxy/exchange.hpp"
+#include "proxy/metering.hpp"
 
 namespace warder {
 namespace {
@@ -21,7 +22,20 @@ void fail(Exchange& exchange, Refusal refusal) {
   exchange.origin->abort();
 }
 
+// The body goes on only as far as its most.
+std::optional<Refusal> take_of_most(Exchange& exchange, std::uint64_t bytes) {
+  exchange.upload.taken += bytes;
+  const auto most = exchange.max_body;
+  if (!most || exchange.upload.taken <= *most) return std::nullopt;
+  return refusal_of({Limit::request_body, *most, std::nullopt, std::nullopt});
+}
+
 Task<bool> send(Exchange& exchange, std::string_view piece) {
+  auto refused = co_await pay(exchange, Meter::Way::up, piece.size());
+  if (refused) {
+    fail(exchange, std::move(*refused));
+    co_return false;
+  }
   exchange.receipt.bytes_up += piece.size();
   co_return co_await exchange.origin->send_body(piece);
 }
@@ -91,6 +105,7 @@ bool passes_trailers(Exchange& exchange, HeaderList& trailers) {
 Task<> finish(Exchange& exchange, std::string_view rest) {
   HeaderList& trailers = exchange.client.trailers();
   if (!passes_trailers(exchange, trailers)) co_return;
+  charge(exchange, Meter::Way::up, trailers);
   if (!co_await send(exchange, rest)) co_return;
   const OriginLeg::Sent ended = co_await exchange.origin->send_end(trailers);
   if (ended == OriginLeg::Sent::unwritable) fail(exchange, plain(Reason::malformed_request));
@@ -106,6 +121,10 @@ Task<> pump(Exchange& exchange) {
       co_return;
     }
     const bool at_end = step.kind == BodyStep::Kind::end;
+    if (auto refused = take_of_most(exchange, step.piece.size())) {
+      fail(exchange, std::move(*refused));
+      co_return;
+    }
     const std::string_view piece = at_end ? filter.finish() : filter.feed(step.piece);
     if (auto refused = filter.refusal()) {
       fail(exchange, std::move(*refused));
