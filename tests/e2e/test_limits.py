@@ -305,7 +305,7 @@ show(got=got, code=int.from_bytes(one.payload[:2], "big"), why=one.payload[2:].d
 """, way)
     told = done.lines[0]
     assert (told["code"], told["why"]) == (1008, "limit_exceeded"), done
-    assert told["got"] < 20 and receipts(done)[0]["reason"] == "limit_exceeded", done
+    assert told["got"] <= 20 and receipts(done)[0]["reason"] == "limit_exceeded", done
 
 
 @pytest.mark.parametrize("way", ["upload", "download"])
@@ -315,8 +315,9 @@ def test_raw_bytes_end_at_their_total(bench, way):
     def script(conn):
         if way == "download":
             conn.send(b"x" * 200_000)
-        while data := conn.sock.recv(65536):
-            taken.extend(data)
+        while True:
+            taken.extend(conn.received[len(taken):])
+            conn.fill()
     bench.map("db.test:5432", Origin(script))
     bench.config(rules=[DB], limits={way: "100KiB"})
     done = bench.python("""
@@ -340,15 +341,15 @@ show(got=got, end=end)
 
 # -- the session's life ----------------------------------------------------------------------------
 def test_a_lifetime_ends_the_network_not_the_command(bench, echo):
-    bench.config(limits={"lifetime": "5s"})
+    bench.config(limits={"lifetime": "8s"})
     done = bench.run("curl -sS https://api.test/ok; echo; "
-                     "curl -sS -N 'https://api.test/stream?n=100&gap=0.1' > /dev/null; echo code $?; "
+                     "curl -sS -N 'https://api.test/stream?n=300&gap=0.1' > /dev/null; echo code $?; "
                      "curl -sS https://api.test/ok; echo code $?; echo still here")
     assert done.code == 0 and done.text.startswith("ok\n") and "still here" in done.text, done
     codes = re.findall(r"code (\d+)", done.text)
     assert len(codes) == 2 and "0" not in codes, done
-    assert "lifetime: 5s is over: the sandbox has no network any more" in done.error, done
-    assert done.seconds < 25 and not is_fine(receipts(done)[-1]), done
+    assert "lifetime: 8s is over: the sandbox has no network any more" in done.error, done
+    assert done.seconds < 25 and receipts(done)[-1]["reason"] == "session_ended", done
 
 
 # -- many sandboxes --------------------------------------------------------------------------------
