@@ -60,12 +60,13 @@ void GatewayProcess::start() {
 void GatewayProcess::accept(Fd listener, const std::shared_ptr<Session>& session, Serve serve) {
   if (!listener) return;
   Worker& home = *workers_.front();
-  spawn_on(home, accept_on(home, std::move(listener), workers_, session,
-                           gateway_.limits.connections_per_session, std::move(serve)));
+  spawn_on(home,
+           accept_on(home, std::move(listener), workers_, session, gateway_, std::move(serve)));
 }
 
 void GatewayProcess::serve_sandbox(std::shared_ptr<Session> session, SandboxListeners listeners) {
   sessions_.add(session);
+  ++gateway_.files.sessions;
   const std::uint16_t port = listeners.port;
   const Serve transparent = [this, session, port](Worker& worker, tcp::socket socket) {
     return serve_transparent(worker, gateway_, session, std::move(socket), port);
@@ -86,6 +87,7 @@ void GatewayProcess::serve_sandbox(std::shared_ptr<Session> session, SandboxList
 void GatewayProcess::serve_proxy(std::shared_ptr<const ProxyAccess> access,
                                  ListenerConfig::Kind kind, Fd listener) {
   sessions_.add(access->session);
+  ++gateway_.files.sessions;
   Serve serve = [this, access, kind](Worker& worker, tcp::socket socket) {
     return kind == ListenerConfig::Kind::connect
                ? serve_http_proxy(worker, gateway_, access, std::move(socket))
@@ -101,6 +103,7 @@ void GatewayProcess::end_session(Session& session, std::chrono::milliseconds lim
   while (!is_over() && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   sessions_.remove(session.id);
+  --gateway_.files.sessions;
 }
 
 void GatewayProcess::drain() {

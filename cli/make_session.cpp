@@ -4,7 +4,7 @@ namespace warder {
 
 SessionPolicy session_policy(const PolicyConfig& config, ClientCertificates certificates) {
   return {Policy(config.name, config.rules), config.captures, std::move(certificates),
-          config.on_tripwire};
+          config.on_tripwire, config.limits};
 }
 
 std::shared_ptr<Session> make_session(std::string id, const PolicyConfig& config,

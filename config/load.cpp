@@ -21,7 +21,7 @@ const Keys& top_keys() {
   return kKeys;
 }
 const Keys& policy_keys() {
-  static const Keys kKeys{"a policy", {"rules", "grants", "tripwire"}};
+  static const Keys kKeys{"a policy", {"rules", "grants", "tripwire", "limits"}};
   return kKeys;
 }
 
@@ -101,6 +101,8 @@ PolicyConfig read_policy(const Reader& reader, const YamlEntry& entry,
     read_all_grants(reader, *grants, secrets, policy);
   if (const YamlNode* tripwire = reader.find(entry.value, "tripwire"))
     policy.on_tripwire = read_tripwire(reader, *tripwire);
+  if (const YamlNode* limits = reader.find(entry.value, "limits"))
+    policy.limits = read_limits(reader, *limits);
   return policy;
 }
 

@@ -19,6 +19,7 @@ bool is_certificate_grant(const Reader& reader, const YamlNode& grant);
 // And those of what token endpoints mint.
 std::vector<Capture> read_captures(const Reader& reader, const YamlNode& node);
 bool is_capture_grant(const Reader& reader, const YamlNode& grant);
+Limits read_limits(const Reader& reader, const YamlNode& node);
 // `at` of a grant.
 std::vector<Place> read_places(const Reader& reader, const YamlNode& node);
 std::vector<HostPattern> read_hosts(const Reader& reader, const YamlNode& node);

@@ -116,6 +116,17 @@ std::string line_of(const Capture& capture) {
          capture.where + "]\n";
 }
 
+std::string lines_of(const Limits& limits) {
+  std::string out;
+  for (std::size_t i = 0; i < kLimits; ++i) {
+    const auto limit = static_cast<Limit>(i);
+    if (const auto value = limits.find(limit))
+      out +=
+          (out.empty() ? "" : ", ") + std::string(to_string(limit)) + " " + text_of(limit, *value);
+  }
+  return out.empty() ? out : "  limits of each sandbox: " + out + '\n';
+}
+
 std::string lines_of(const GatewayConfig& gateway) {
   std::string out;
   if (!gateway.audit_file.empty())
@@ -141,6 +152,7 @@ std::string summary(const Config& config) {
     if (policy.on_tripwire == OnTripwire::quarantine)
       out +=
           "  a placeholder where it must not be: the whole sandbox is in quarantine from then on\n";
+    out += lines_of(policy.limits);
     out += "  refuse everything else\n";
   }
   if (config.policies.empty()) out += "no policy: everything is refused\n";

@@ -131,14 +131,28 @@ std::string text_of(const Capture& capture) {
   return out + "}\n";
 }
 
+std::string text_of(const Limits& limits) {
+  std::string out;
+  for (std::size_t i = 0; i < kLimits; ++i) {
+    const auto limit = static_cast<Limit>(i);
+    const auto value = limits.find(limit);
+    if (!value) continue;
+    out +=
+        (out.empty() ? "" : ", ") + std::string(to_string(limit)) + ": " + text_of(limit, *value);
+  }
+  return "    limits: {" + out + "}\n";
+}
+
 std::string text_of(const PolicyConfig& policy) {
   std::string out = "policies:\n  " + scalar(policy.name) + ":";
   const bool has_grants =
       !policy.grants.empty() || !policy.certificates.empty() || !policy.captures.empty();
   const bool quarantines = policy.on_tripwire == OnTripwire::quarantine;
-  if (policy.rules.empty() && !has_grants && !quarantines) return out + " {rules: []}\n";
+  if (policy.rules.empty() && !has_grants && !quarantines && policy.limits.empty())
+    return out + " {rules: []}\n";
   out += '\n';
   if (quarantines) out += "    tripwire: quarantine\n";
+  if (!policy.limits.empty()) out += text_of(policy.limits);
   if (!policy.rules.empty()) out += "    rules:\n";
   for (const Rule& rule : policy.rules) out += text_of(rule);
   if (has_grants) out += "    grants:\n";

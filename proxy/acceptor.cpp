@@ -21,14 +21,15 @@ tcp::acceptor acceptor_of(Worker& worker, Fd socket) {
 class Listener final : public Swept {
  public:
   // Enlisted when it is whole: a worker that is stopping closes it at once.
-  Listener(Worker& worker, Fd socket, const Session& session)
+  Listener(Worker& worker, Fd socket, Session& session)
       : worker_(worker),
         session_(session),
         acceptor_(acceptor_of(worker, std::move(socket))),
         place_(worker.enlist(*this)) {}
   ~Listener() override { worker_.delist(place_); }
   Listener(const Listener&) = delete;
-  void on_sweep(SteadyTime) override {
+  void on_sweep(SteadyTime now) override {
+    session_.end_when_due(now);
     if (session_.life != Life::open) close();
   }
   void close() override {
@@ -39,7 +40,7 @@ class Listener final : public Swept {
 
  private:
   Worker& worker_;
-  const Session& session_;
+  Session& session_;
   tcp::acceptor acceptor_;
   Worker::Place place_;
 };
@@ -52,11 +53,12 @@ Task<> breathe(Worker& worker) {
 }  // namespace
 
 Task<> accept_on(Worker& home, Fd socket, std::vector<std::unique_ptr<Worker>>& workers,
-                 std::shared_ptr<Session> session, std::uint64_t limit, Serve serve) {
+                 std::shared_ptr<Session> session, const Gateway& gateway, Serve serve) {
   const Session::Counted counted(session->listening);
   Listener listener(home, std::move(socket), *session);
   for (std::size_t next = 0;; ++next) {
-    while (session->connections >= limit && listener.acceptor().is_open()) co_await breathe(home);
+    while (session->connections >= gateway.most_connections() && listener.acceptor().is_open())
+      co_await breathe(home);
     Worker& worker = *workers[next % workers.size()];
     auto [error, accepted] = co_await listener.acceptor().async_accept(worker.loop(), as_result);
     if (!listener.acceptor().is_open()) co_return;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/fd.hpp"
+#include "proxy/gateway.hpp"
 #include "proxy/session.hpp"
 #include "proxy/worker.hpp"
 
@@ -15,8 +16,8 @@ namespace warder {
 // What happens to an accepted connection, on its worker.
 using Serve = std::function<Task<>(Worker& worker, tcp::socket socket)>;
 
-// Runs on `home` until Worker::stop. Connections beyond `limit` of the session wait in the kernel's queue.
+// Runs on `home` until Worker::stop. Connections beyond Gateway::most_connections() wait in the kernel's queue.
 Task<> accept_on(Worker& home, Fd listener, std::vector<std::unique_ptr<Worker>>& workers,
-                 std::shared_ptr<Session> session, std::uint64_t limit, Serve serve);
+                 std::shared_ptr<Session> session, const Gateway& gateway, Serve serve);
 
 }  // namespace warder

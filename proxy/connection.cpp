@@ -76,7 +76,8 @@ Task<> serve_h1(Connection& connection) {
 bool Connection::meet(audit::Burst& kind) {
   strangers = &kind;
   --session->connections;
-  return ++session->strangers <= gateway.limits.strangers_per_session;
+  return ++session->strangers <=
+         std::min(gateway.limits.strangers_per_session, gateway.files.of_each());
 }
 
 void Connection::admit() {
@@ -86,6 +87,7 @@ void Connection::admit() {
 }
 
 void Connection::on_sweep(SteadyTime now) {
+  session->end_when_due(now);
   const Life life = session->life;
   const GatewayLimits& limits = gateway.limits;
   // Many that say nothing must not keep out the one who has the token.

@@ -30,6 +30,7 @@ struct Connection final : Swept {
   }
   ~Connection() override {
     worker.delist(place);
+    if (was_counted && !exceeded) session->meter.close_connection();
     --(strangers == nullptr ? session->connections : session->strangers);
   }
   Connection(const Connection&) = delete;
@@ -40,6 +41,8 @@ struct Connection final : Swept {
   // together with others of its kind. False: there are too many of them.
   bool meet(audit::Burst& kind);
   void admit();
+  // Among those of its session's limits, once: at its first request, or the tunnel that it asks for. (metering.cpp)
+  void count();
 
   Worker& worker;
   Gateway& gateway;
@@ -52,6 +55,8 @@ struct Connection final : Swept {
   HttpVersion version = HttpVersion::http11;  // by ALPN
   Origins origins;                            // connections to origins, which its session shares
   const SteadyTime began = std::chrono::steady_clock::now();
+  bool was_counted = false;
+  std::optional<Exceeded> exceeded;                       // a limit: it is there to be told so
   const bool began_in_quarantine = session->quarantined;  // it is there to be told so
   std::uint64_t policy_seen = session->policy.changes();
   audit::Burst* strangers = nullptr;  // while it is one

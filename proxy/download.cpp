@@ -6,6 +6,7 @@
 
 #include "proxy/body_mask.hpp"
 #include "proxy/exchange.hpp"
+#include "proxy/metering.hpp"
 
 namespace warder {
 namespace {
@@ -85,6 +86,7 @@ Task<std::optional<Refusal>> pass_end(Exchange& exchange, BodyMask& mask) {
   note_masked(exchange, mask.counts(), "body");
   if (!mask.failure().empty()) co_return unmaskable(mask);
   HeaderList& trailers = exchange.origin->trailers();
+  charge(exchange, Meter::Way::down, trailers);
   const FollowedMask masks(exchange.session.secrets);
   mask_fields(trailers, masks.set(), "trailer:", exchange.receipt.masked);
   if (!exchange.client.hold_end(last, trailers)) {
@@ -121,6 +123,8 @@ Task<std::optional<Refusal>> relay_body(Exchange& exchange, BodyMask& mask,
     if (step->kind == BodyStep::Kind::failed) co_return read_failure(exchange, *step);
     if (step->kind == BodyStep::Kind::end) co_return co_await pass_end(exchange, mask);
     if (!co_await exchange.client.flush()) co_return plain(Reason::client_broken);
+    auto refused = co_await pay(exchange, Meter::Way::down, step->piece.size());
+    if (refused) co_return refused;
     exchange.client.hold(mask.feed(step->piece));
   }
 }
@@ -174,6 +178,7 @@ Task<std::optional<Refusal>> await_response(Exchange& exchange) {
     auto refused = co_await pass_interim(exchange);
     if (refused) co_return refused;
   }
+  charge(exchange, Meter::Way::down, exchange.origin->head().fields);
   exchange.receipt.first_byte = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - exchange.began);
   co_return std::nullopt;
@@ -201,6 +206,9 @@ Task<std::optional<Refusal>> relay_response(Exchange& exchange) {
     const auto first = exchange.origin->try_read_body();
     if (first && first->kind == BodyStep::Kind::failed) co_return read_failure(exchange, *first);
     is_empty = first && first->kind == BodyStep::Kind::end;
+    const std::size_t came = first ? first->piece.size() : 0;
+    auto refused = co_await pay(exchange, Meter::Way::down, came);
+    if (refused) co_return refused;
     if (first && !is_empty) begun = mask.feed(first->piece);
     if (!mask.failure().empty()) co_return unmaskable(mask);
   }

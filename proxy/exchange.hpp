@@ -59,10 +59,12 @@ struct Exchange {
   Framing framing;   // of the request's body
   HttpVersion client_version = HttpVersion::http11;
   bool client_keeps_alive = false;
+  bool is_metered = false;                // one of its session's concurrent ones
   std::optional<Authority> authority;
   PrivateAddresses private_addresses = PrivateAddresses::refused;
   std::shared_ptr<const ClientIdentity> identity;  // a client certificate; may be null
-  std::optional<std::uint64_t> max_body;           // of the rule that allowed it
+  std::optional<std::uint64_t> max_body;           // bytes, of the rule that allowed it
+  std::optional<std::uint64_t> body_limit;         // and of its session
   SwapPlan swap;
   BodyPlan body;                     // what its body, or a WebSocket's messages, may hold
   const Capture* capture = nullptr;  // what it asks for may be a token

@@ -10,6 +10,7 @@
 #include "certs/leaf_cache.hpp"
 #include "config/config.hpp"
 #include "http/message.hpp"
+#include "proxy/file_budget.hpp"
 #include "proxy/resolve.hpp"
 #include "proxy/tls.hpp"
 #include "proxy/version_cache.hpp"
@@ -47,6 +48,11 @@ struct Gateway {
   Resolver& resolver;
   GatewayLimits limits;
   VersionCache versions{};
+  FileBudget files{};
+
+  std::uint64_t most_connections() const {
+    return std::min(limits.connections_per_session, files.of_each());
+  }
 };
 
 }  // namespace warder

@@ -3,6 +3,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include "proxy/metering.hpp"
 #include "proxy/record.hpp"
 #include "proxy/still_allowed.hpp"
 
@@ -264,6 +265,7 @@ Exchange::Exchange(Connection& of, ClientLeg& with, IncomingRequest request, Ses
 }
 
 Exchange::~Exchange() {
+  if (is_metered) session.meter.end_request();
   if (!receipt_due) return;
   if (answered) client.abort();  // destroyed in the middle of an answer
   close_receipt(Reason::client_broken, receipt.status);
@@ -272,6 +274,8 @@ Exchange::~Exchange() {
 bool Exchange::close_receipt(Reason how, int status) {
   if (!receipt_due) return true;
   receipt_due = false;
+  // Under its session's end everything breaks off, and that is why.
+  if (how == Reason::client_broken && session.life == Life::ended) how = Reason::session_ended;
   receipt.reason = how;
   receipt.side = side_of(how);
   receipt.status = status;
@@ -308,7 +312,9 @@ Task<After> refuse(Exchange& exchange, Refusal refusal) {
       !exchange.session.quarantined.exchange(true) && exchange.session.announce)
     exchange.session.announce("quarantine: " + refusal.detail + "; nothing more may leave");
   if (refusal.reason != Reason::client_broken) {
-    exchange.session.denials.add(refusal.reason, what_was_asked(exchange), refusal.suggestion);
+    exchange.session.denials.add(refusal.reason,
+                                 refusal.limit.empty() ? what_was_asked(exchange) : refusal.limit,
+                                 refusal.suggestion);
   }
   if (exchange.said_close) co_return After::linger;
   if (exchange.answered || refusal.reason == Reason::client_broken) {
@@ -355,7 +361,10 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   exchange.authority = judged.authority;
   exchange.target = origin_form(judged.target);
   exchange.shown_path = audited_path(judged.target, *exchange.secrets);
+  if (auto refused = refuse_connection(exchange))
+    co_return co_await refuse(exchange, std::move(*refused));
   if (!judged.verdict.allows()) co_return co_await refuse(exchange, refusal_of(judged));
+  if (auto refused = admit(exchange)) co_return co_await refuse(exchange, std::move(*refused));
   exchange.private_addresses =
       judged.verdict.allow_private ? PrivateAddresses::allowed : PrivateAddresses::refused;
   exchange.max_body = judged.verdict.max_body;

@@ -183,9 +183,10 @@ std::optional<DialFailure> OriginPool::is_over(const OriginWait& wait) const {
 std::shared_ptr<OriginSlot> OriginPool::take_slot(OriginGroup& group, const OriginWait& wait) {
   OriginQuota& quota = session_->origins.quota;
   const OriginQuota::Ticket ticket{&wait, this};
-  const std::size_t most = gateway_.upstream.pool.per_authority;
+  const OriginQuota::Most most{gateway_.upstream.pool.per_authority, gateway_.files.of_each()};
   const bool taken = quota.take(group.authority, most, ticket) ||
-                     (drop_one_of(group.authority) && quota.take(group.authority, most, ticket));
+                     (drop_one_of(group.authority) && quota.take(group.authority, most, ticket)) ||
+                     (drop_oldest() && quota.take(group.authority, most, ticket));
   if (!taken) return nullptr;
   return std::make_shared<OriginSlot>(shared_from_this(), session_, group.authority);
 }
@@ -434,17 +435,22 @@ void OriginPool::note_idle(std::ptrdiff_t more) {
 }
 
 // The one that has been idle for longest goes.
+bool OriginPool::drop_oldest() {
+  OriginGroup* oldest = nullptr;
+  for (const auto& [name, group] : groups_) {
+    if (group->idle.empty()) continue;
+    if (oldest == nullptr || group->idle.front()->idle_since < oldest->idle.front()->idle_since)
+      oldest = group.get();
+  }
+  if (oldest != nullptr) drop(*oldest, 0);
+  return oldest != nullptr;
+}
+
 void OriginPool::drop_beyond_limit() {
-  while (session_->origins.quota.idle > gateway_.upstream.pool.per_session) {
-    OriginGroup* oldest = nullptr;
-    for (const auto& [name, group] : groups_) {
-      if (group->idle.empty()) continue;
-      if (oldest == nullptr || group->idle.front()->idle_since < oldest->idle.front()->idle_since) {
-        oldest = group.get();
-      }
-    }
-    if (oldest == nullptr) return;
-    drop(*oldest, 0);
+  const std::size_t most =
+      std::min<std::size_t>(gateway_.upstream.pool.per_session, gateway_.files.of_each() / 2);
+  while (session_->origins.quota.idle > most) {
+    if (!drop_oldest()) return;
   }
 }
 

@@ -117,6 +117,7 @@ class OriginPool final : public Swept, public std::enable_shared_from_this<Origi
   void put_idle(OriginGroup& group, std::unique_ptr<H1Connection> connection);
   void drop(OriginGroup& group, std::size_t place);
   bool drop_one_of(const std::string& authority);
+  bool drop_oldest();
   void drop_beyond_limit();
   void retire();
   void tidy(SteadyTime now);

@@ -6,12 +6,13 @@ void OriginQuota::forget_if_empty(std::map<std::string, Entry>::iterator entry) 
   if (entry->second.open == 0 && entry->second.queue.empty()) entries_.erase(entry);
 }
 
-bool OriginQuota::take(const std::string& authority, std::size_t most, Ticket ticket) {
+bool OriginQuota::take(const std::string& authority, Most most, Ticket ticket) {
   const std::scoped_lock lock(mutex_);
   Entry& entry = entries_[authority];
   const bool my_turn = entry.queue.empty() || entry.queue.front() == ticket;
-  if (!my_turn || entry.open >= most) return false;
+  if (!my_turn || entry.open >= most.per_authority || open_ >= most.in_all) return false;
   ++entry.open;
+  ++open_;
   return true;
 }
 
@@ -19,6 +20,7 @@ void OriginQuota::give(const std::string& authority) {
   const std::scoped_lock lock(mutex_);
   const auto entry = entries_.find(authority);
   --entry->second.open;
+  --open_;
   forget_if_empty(entry);
 }
 

@@ -20,8 +20,13 @@ class OriginQuota {
     bool operator==(const Ticket&) const = default;
   };
 
-  // One more connection, if there are fewer than `most` and nobody has waited for longer.
-  bool take(const std::string& authority, std::size_t most, Ticket ticket);
+  // How many there may be to one authority, and to all of them together.
+  struct Most {
+    std::size_t per_authority;
+    std::size_t in_all;
+  };
+  // One more connection, if there are fewer than the most and nobody has waited for longer.
+  bool take(const std::string& authority, Most most, Ticket ticket);
   void give(const std::string& authority);
   // From now on `ticket` has its place in the queue, until leave().
   void wait(const std::string& authority, Ticket ticket);
@@ -39,6 +44,7 @@ class OriginQuota {
   void forget_if_empty(std::map<std::string, Entry>::iterator entry);
 
   mutable std::mutex mutex_;
+  std::size_t open_ = 0;
   std::map<std::string, Entry>
       entries_;  // of authorities that have a connection or somebody who waits
   std::atomic<std::size_t> waiting_{0};  // spares the lock where nobody waits for anything

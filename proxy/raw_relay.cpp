@@ -4,6 +4,7 @@
 
 #include "http/client_hello.hpp"
 #include "proxy/dial.hpp"
+#include "proxy/metering.hpp"
 #include "proxy/record.hpp"
 #include "proxy/still_allowed.hpp"
 
@@ -34,6 +35,7 @@ std::string side_of(Reason reason) {
     case Reason::malformed_request:
     case Reason::authority_mismatch: return "client";
     case Reason::audit_unavailable:
+    case Reason::limit_exceeded:
     case Reason::session_ended:
     case Reason::policy_changed:
     case Reason::internal: return "warder";
@@ -213,6 +215,10 @@ Task<bool> open_unasked(RawExchange& raw) {
     co_await refuse_raw(raw, raw.verdict.reason, "", raw.verdict.suggestion);
     co_return false;
   }
+  if (const auto exceeded = admit_raw(raw.connection)) {
+    co_await refuse_raw(raw, Reason::limit_exceeded, exceeded->name(), "");
+    co_return false;
+  }
   if (is_tunnel(raw) && !co_await await_hello(raw)) co_return false;
   if (!co_await record_intent(raw)) co_return false;
   const auto failure = co_await reach(raw);
@@ -229,6 +235,11 @@ Task<bool> open_asked(RawExchange& raw, TunnelAnswer& asked) {
   if (!raw.verdict.allows()) {
     co_await refuse_raw(raw, refusal.reason, "", refusal.suggestion);
     co_await asked.refuse(std::move(refusal));
+    co_return false;
+  }
+  if (const auto exceeded = admit_raw(raw.connection)) {
+    co_await refuse_raw(raw, Reason::limit_exceeded, exceeded->name(), "");
+    co_await asked.refuse(refusal_of(*exceeded));
     co_return false;
   }
   if (!co_await record_intent(raw)) {
@@ -290,6 +301,23 @@ Task<Result<>> pass_on(RawExchange& raw, Way& way) {
   co_return Result<>();
 }
 
+// What was read waits for its turn, or a limit stands in its way.
+Task<bool> may_pass(RawExchange& raw, Way& way) {
+  auto is_over = [&raw, &way] {
+    return !way.from.is_open() || !way.to.is_open() || way.to.peer_gone() ||
+           raw.connection.session->life == Life::ended;
+  };
+  const auto direction = &way == &*raw.up ? Meter::Way::up : Meter::Way::down;
+  auto refused =
+      co_await pay(raw.connection, direction, way.input.view().size(), std::move(is_over));
+  raw.last_byte = std::chrono::steady_clock::now();
+  if (!refused) co_return true;
+  raw.connection.session->denials.add(refused->reason, refused->limit, "");
+  if (raw.broken == Reason::none) raw.broken = refused->reason;
+  way.end = Way::End::broken;
+  co_return false;
+}
+
 // The origin takes no more, but may have said something before: that is still passed on, and meanwhile a client that
 // sends must not be stuck.
 Task<> drop_rest(RawExchange& raw) {
@@ -306,6 +334,11 @@ Task<> drop_rest(RawExchange& raw) {
 // Until `from` ends. The end of the way that ends last is told only when the receipt is written.
 Task<> run_way(RawExchange& raw, Way& way, const Way& other) {
   for (;;) {
+    if (!way.input.empty() && !co_await may_pass(raw, way)) {
+      way.to.abort();
+      way.from.abort();
+      co_return;
+    }
     auto passed = co_await pass_on(raw, way);
     if (!passed) {
       if (passed.error() == IoError::reset && &way == &*raw.up)

@@ -23,6 +23,7 @@ std::string json_body(const Refusal& refusal) {
   if (!refusal.detail.empty()) error["detail"] = refusal.detail;
   if (!refusal.rule.empty()) error["rule"] = refusal.rule;
   if (!refusal.suggestion.empty()) error["allow_with"] = refusal.suggestion;
+  if (refusal.retry_after) error["retry_after"] = refusal.retry_after->count();
   boost::json::object body{{"error", std::move(error)}};
   return boost::json::serialize(body) + "\n";
 }
@@ -72,6 +73,8 @@ RefusalMessage refusal_message(const Refusal& refusal, const RequestHead& reques
   head.fields.add("Content-Type", json ? "application/json" : "text/plain; charset=utf-8");
   head.fields.add("Content-Length", std::to_string(body.size()));
   head.fields.add("Cache-Control", "no-store");
+  if (refusal.retry_after)
+    head.fields.add("Retry-After", std::to_string(refusal.retry_after->count()));
   // What a client's own refreshing goes by (RFC 6750 section 3).
   if (what.status == 401) head.fields.add("WWW-Authenticate", "Bearer error=\"invalid_token\"");
   if (what.status == 407) head.fields.add("Proxy-Authenticate", "Basic realm=\"warder\"");

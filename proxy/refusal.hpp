@@ -2,6 +2,8 @@
 // or an agent can act on. Pure. Never holds what the origin or the system said in so many words.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 
 #include "base/reason.hpp"
@@ -15,6 +17,8 @@ struct Refusal {
   std::string rule;        // the deciding rule's name; may be empty
   std::string suggestion;  // the smallest change that would allow it; may be empty
   std::string where{};     // the rule's file:line: for the record, never for the sandbox
+  std::string limit{};     // of the policy, that stands in the way: the summary counts by it
+  std::optional<std::chrono::seconds> retry_after{};  // time alone will change the answer
 };
 
 struct RefusalMessage {

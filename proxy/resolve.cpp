@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
+
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <optional>
@@ -98,36 +100,47 @@ Task<Result<std::vector<IpAddress>>> Resolver::resolve(Worker& worker, HostName 
   if (known) co_return std::move(known->addresses);
   Waiting waiting(worker, limit);
   const EndsWithSession end(worker, life, waiting);
-  ask(host.str(), waiting.mailbox());
+  ask(host.str(), life, waiting.mailbox());
   co_return co_await waiting.answer();
 }
 
-void Resolver::ask(const std::string& name, std::shared_ptr<Mailbox> mailbox) {
+void Resolver::ask(const std::string& name, const void* owner, std::shared_ptr<Mailbox> mailbox) {
   std::call_once(started_, [this] { thread_ = std::thread([this] { loop_.run(); }); });
-  asio::post(loop_, [this, name, mailbox = std::move(mailbox)] { begin(name, mailbox); });
+  asio::post(loop_,
+             [this, name, owner, mailbox = std::move(mailbox)] { begin(name, owner, mailbox); });
 }
 
-void Resolver::begin(const std::string& name, std::shared_ptr<Mailbox> mailbox) {
+bool Resolver::may_begin(const void* owner) const {
+  const auto of_one = std::count_if(flights_.begin(), flights_.end(), [&](const auto& flight) {
+    return flight.second.owner == owner;
+  });
+  if (owner == nullptr) return flights_.size() < kMaxLookUps;
+  return flights_.size() < kMaxLookUps && of_one < static_cast<std::ptrdiff_t>(kMaxOfOne);
+}
+
+void Resolver::begin(const std::string& name, const void* owner, std::shared_ptr<Mailbox> mailbox) {
   const auto under_way = flights_.find(name);
   if (under_way != flights_.end()) {
-    under_way->second.push_back(std::move(mailbox));
+    under_way->second.waiting.push_back(std::move(mailbox));
     return;
   }
   // It may have landed since the worker looked.
   const auto known = cache_.find(name, std::chrono::steady_clock::now());
   if (known) return Mailbox::deliver(mailbox, *known);
-  if (flights_.size() >= kMaxLookUps) {
+  if (!may_begin(owner)) {
     const NameAnswer too_many{ResolveError::too_many};
     return Mailbox::deliver(mailbox, too_many);
   }
-  flights_[name].push_back(std::move(mailbox));
+  Flight& flight = flights_[name];
+  flight.owner = owner;
+  flight.waiting.push_back(std::move(mailbox));
   channel_.look_up(name, [this, name](NameAnswer answer) { land(name, std::move(answer)); });
 }
 
 void Resolver::land(const std::string& name, NameAnswer answer) {
   cache_.store(name, answer, std::chrono::steady_clock::now());
   const auto flight = flights_.extract(name);
-  for (const auto& mailbox : flight.mapped()) Mailbox::deliver(mailbox, answer);
+  for (const auto& mailbox : flight.mapped().waiting) Mailbox::deliver(mailbox, answer);
 }
 
 }  // namespace warder

@@ -58,7 +58,7 @@ Task<Verdict> answer_hello(Connection& connection) {
   Verdict verdict = decide(connection, sni);
   HttpVersion best = HttpVersion::http11;
   if (verdict.allows()) {
-    if (offers_h2) best = co_await version_of_origin(connection, verdict);
+    if (offers_h2 && !connection.exceeded) best = co_await version_of_origin(connection, verdict);
   } else {
     // With a name in the hello the refusal can be told in HTTP; without one only an alert is honest.
     const bool tellable = sni.has_value() && connection.arrival.bound.has_value() &&

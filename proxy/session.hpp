@@ -9,6 +9,7 @@
 
 #include "audit/burst.hpp"
 #include "dns/zone.hpp"
+#include "policy/meter.hpp"
 #include "proxy/denials.hpp"
 #include "proxy/life.hpp"
 #include "proxy/session_origins.hpp"
@@ -20,11 +21,14 @@ namespace warder {
 struct Session {
   Session(std::string session_id, SessionPolicy session_policy,
           std::shared_ptr<const SessionSecrets> held)
-      : id(std::move(session_id)), policy(std::move(session_policy)), secrets(std::move(held)) {}
+      : id(std::move(session_id)), policy(std::move(session_policy)), secrets(std::move(held)) {
+    meter.set_limits(policy.now()->limits);
+  }
 
   const std::string id;
   LivePolicy policy;
   LiveSecrets secrets;
+  Meter meter;  // what it has used of its policy's limits
   dns::Zone zone;
   audit::Burst denied_lookups;
   Denials denials;
@@ -54,8 +58,11 @@ struct Session {
   void adopt(SessionPolicy next, std::vector<Grant> grants) {
     const std::vector<Capture> captures = next.captures;
     if (!captures.empty()) secrets.expect_minting();
+    meter.set_limits(next.limits);
     secrets.regrant(std::move(grants), captures, [&] { policy.replace(std::move(next)); });
   }
+  // At the end of the lifetime that its limits give it, it ends. (metering.cpp)
+  void end_when_due(SteadyTime now);
 
   // The policy's, before anything is resolved, dialled or probed; of one in quarantine nothing is.
   Verdict authorize_connection(const Authority& authority) const {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "policy/limits.hpp"
 #include "policy/policy.hpp"
 #include "proxy/client_identity.hpp"
 #include "secrets/capture.hpp"
@@ -21,6 +22,7 @@ struct SessionPolicy {
   std::vector<Capture> captures;
   ClientCertificates certificates;
   OnTripwire on_tripwire = OnTripwire::block;
+  Limits limits;
   std::uint64_t generation = 0;  // how many this session had before
 };
 

@@ -6,6 +6,7 @@
 #include "base/random.hpp"
 #include "http/coding.hpp"
 #include "proxy/exchange.hpp"
+#include "proxy/metering.hpp"
 #include "secrets/followed_mask.hpp"
 #include "secrets/secret_value.hpp"
 
@@ -169,6 +170,8 @@ Task<std::optional<Refusal>> relay_token_reply(Exchange& exchange) {
   Refusal failed;
   const auto body = co_await gather(exchange, failed);
   if (!body) co_return std::move(failed);
+  auto refused_for_size = co_await pay(exchange, Meter::Way::down, body->size());
+  if (refused_for_size) co_return refused_for_size;
   auto made = captured(exchange, *body);
   if (auto* refused = std::get_if<Refusal>(&made)) co_return std::move(*refused);
   const std::string& text = std::get<std::string>(made);

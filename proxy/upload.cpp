@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "proxy/exchange.hpp"
+#include "proxy/metering.hpp"
 
 namespace warder {
 namespace {
@@ -21,18 +22,28 @@ void fail(Exchange& exchange, Refusal refusal) {
   exchange.origin->abort();
 }
 
-// Counts what the sandbox sends, not what a swap makes of it. A declared length was the policy's to refuse.
-std::optional<Refusal> past_max_body(Exchange& exchange, std::string_view piece) {
+// Counts what the sandbox sends, not what a swap makes of it. A declared length was refused before.
+std::optional<Refusal> past_the_most(Exchange& exchange, std::string_view piece) {
   exchange.upload.received += piece.size();
-  if (!exchange.max_body || exchange.upload.received <= *exchange.max_body) return std::nullopt;
-  Refusal refusal =
-      plain(Reason::too_large, "the body is longer than the " + std::to_string(*exchange.max_body) +
-                                   " bytes that its rule allows");
-  refusal.suggestion = "send less, or raise max_body of the rule";
-  return refusal;
+  const std::uint64_t received = exchange.upload.received;
+  if (exchange.max_body && received > *exchange.max_body) {
+    Refusal refusal = plain(Reason::too_large, "the body is longer than the " +
+                                                   std::to_string(*exchange.max_body) +
+                                                   " bytes that its rule allows");
+    refusal.suggestion = "send less, or raise max_body of the rule";
+    return refusal;
+  }
+  const auto most = exchange.body_limit;
+  if (!most || received <= *most) return std::nullopt;
+  return refusal_of({Limit::request_body, *most, std::nullopt, std::nullopt});
 }
 
 Task<bool> send(Exchange& exchange, std::string_view piece) {
+  auto refused = co_await pay(exchange, Meter::Way::up, piece.size());
+  if (refused) {
+    fail(exchange, std::move(*refused));
+    co_return false;
+  }
   exchange.receipt.bytes_up += piece.size();
   co_return co_await exchange.origin->send_body(piece);
 }
@@ -102,6 +113,7 @@ bool passes_trailers(Exchange& exchange, HeaderList& trailers) {
 Task<> finish(Exchange& exchange, std::string_view rest) {
   HeaderList& trailers = exchange.client.trailers();
   if (!passes_trailers(exchange, trailers)) co_return;
+  charge(exchange, Meter::Way::up, trailers);
   if (!co_await send(exchange, rest)) co_return;
   const OriginLeg::Sent ended = co_await exchange.origin->send_end(trailers);
   if (ended == OriginLeg::Sent::unwritable) fail(exchange, plain(Reason::malformed_request));
@@ -116,11 +128,11 @@ Task<> pump(Exchange& exchange) {
       if (!exchange.upload.stopping) fail(exchange, plain(step.reason, step.detail));
       co_return;
     }
-    if (auto refused = past_max_body(exchange, step.piece)) {
+    const bool at_end = step.kind == BodyStep::Kind::end;
+    if (auto refused = past_the_most(exchange, step.piece)) {
       fail(exchange, std::move(*refused));
       co_return;
     }
-    const bool at_end = step.kind == BodyStep::Kind::end;
     const std::string_view piece = at_end ? filter.finish() : filter.feed(step.piece);
     if (auto refused = filter.refusal()) {
       fail(exchange, std::move(*refused));
@@ -142,7 +154,7 @@ Task<std::optional<Refusal>> swap_whole(Exchange& exchange) {
   for (bool at_end = false; !at_end;) {
     const BodyStep step = co_await exchange.client.read_body();
     if (step.kind == BodyStep::Kind::failed) co_return plain(step.reason, step.detail);
-    if (auto refused = past_max_body(exchange, step.piece)) co_return refused;
+    if (auto refused = past_the_most(exchange, step.piece)) co_return refused;
     at_end = step.kind == BodyStep::Kind::end;
     const std::string_view piece = at_end ? filter.finish() : filter.feed(step.piece);
     if (auto refused = filter.refusal()) co_return std::move(*refused);

@@ -4,6 +4,7 @@
 
 #include "base/random.hpp"
 #include "proxy/exchange.hpp"
+#include "proxy/metering.hpp"
 #include "proxy/ws_flow.hpp"
 
 namespace warder {
@@ -119,6 +120,19 @@ bool may_close(WebSocket& ws, bool& this_side) {
   return false;
 }
 
+// False: a limit stands in the way of these bytes, and the other way is over already or will be told.
+Task<bool> pay_for(WebSocket& ws, Meter::Way way, std::size_t bytes) {
+  auto is_over = [&ws] {
+    return ws.failed || ws.exchange.ended || !ws.client.stream.is_open() ||
+           !ws.origin.stream.is_open() || ws.client.stream.peer_gone() ||
+           ws.exchange.session.life == Life::ended;
+  };
+  auto refused = co_await pay(ws.exchange.connection, way, bytes, std::move(is_over));
+  if (!refused) co_return true;
+  fail(ws, std::move(*refused), CloseCode::policy);
+  co_return false;
+}
+
 // Takes the bytes along: a WebSocket that is idle should cost its sockets, not a buffer.
 Task<Result<>> write_up(WebSocket& ws, std::string frames) {
   ws.up_is_whole = false;
@@ -162,6 +176,7 @@ Task<> pump_up(WebSocket& ws) {
     note_swapped(ws.exchange, ws.tripwire.take_counts());
     const bool closes = outcome == WsFlow::Outcome::closed;
     if (closes && !may_close(ws, ws.client_closed)) co_return;
+    if (!co_await pay_for(ws, Meter::Way::up, out.size())) co_return;
     auto sent = co_await write_up(ws, std::move(out));
     if (!sent) {
       // The origin no longer takes it: it may have said Close already, and the way down will see.
@@ -221,6 +236,7 @@ Task<> pump_down(WebSocket& ws) {
     ws.origin.input.keep(in);
     const bool closes = outcome == WsFlow::Outcome::closed;
     if (closes && !may_close(ws, ws.origin_closed)) co_return;
+    if (!co_await pay_for(ws, Meter::Way::down, out.size())) co_return;
     if (!co_await write_down(ws, std::move(out))) co_return;
     if (outcome == WsFlow::Outcome::malformed) {
       Refusal refusal = plain(Reason::upstream_broken, how_malformed("the origin", ws.down));

@@ -71,6 +71,7 @@ Task<> refuse_silently(Connection& connection, Verdict verdict, std::string wher
 
 Task<> serve_arrival(Connection& connection, TunnelAnswer* asked) {
   Arrival& arrival = connection.arrival;
+  connection.count();
   // Before a byte is read: the server may speak first.
   if (auto authority = authority_of(arrival)) {
     auto raw = connection.session->authorize_raw(authority->host, authority->port);

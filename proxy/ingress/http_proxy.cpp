@@ -120,6 +120,7 @@ Task<> connect(Connection& connection, IncomingRequest request) {
 // A whole URL: asked for like any request, by a client that keeps its connection for others.
 Task<bool> forward(Connection& connection, IncomingRequest request) {
   connection.ingress = "absolute";
+  connection.count();
   H1Client client(connection);
   const After after = co_await handle(connection, client, std::move(request));
   if (after == After::linger) co_await linger(connection.stream, connection.gateway.limits);

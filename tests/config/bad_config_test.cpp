@@ -105,8 +105,34 @@ TEST_CASE("bad config: policies") {
        "w.yaml:2:12: policy 't' must be a map with rules and grants, not empty"},
       {"version: 1\npolicies: {t: {rule: []}}\n",
        "w.yaml:2:16: unknown key 'rule' in a policy: did you mean 'rules'?"},
-      {"version: 1\npolicies: {t: {limits: {upload: 1GiB}}}\n",
-       "w.yaml:2:16: key 'limits' in a policy is not there yet: remove it"},
+      {"version: 1\npolicies: {t: {limits: {uplod: 1GiB}}}\n",
+       "w.yaml:2:25: unknown key 'uplod' in limits: did you mean 'upload'?"},
+      {"version: 1\npolicies: {t: {limits: {upload: 1GB}}}\n",
+       "w.yaml:2:33: 'upload' is \"1GB\": write a size with its unit, from 1B to 1024GiB, such as "
+       "64KiB, "
+       "1MiB or 1GiB"},
+      {"version: 1\npolicies: {t: {limits: {upload: 1025GiB}}}\n",
+       "w.yaml:2:33: 'upload' is \"1025GiB\": write a size with its unit, from 1B to 1024GiB, such "
+       "as "
+       "64KiB, 1MiB or 1GiB"},
+      {"version: 1\npolicies: {t: {limits: {requests: 0}}}\n",
+       "w.yaml:2:35: 'requests' is \"0\": write a number from 1 to 1000000000"},
+      {"version: 1\npolicies: {t: {limits: {requests: -1}}}\n",
+       "w.yaml:2:35: 'requests' is \"-1\": write a number from 1 to 1000000000"},
+      {"version: 1\npolicies: {t: {limits: {concurrent: 1KiB}}}\n",
+       "w.yaml:2:37: 'concurrent' is \"1KiB\": write a number from 1 to 1000000000"},
+      {"version: 1\npolicies: {t: {limits: {lifetime: 60}}}\n",
+       "w.yaml:2:35: 'lifetime' is \"60\": write a time with its unit, from 1ms to 720h, such as "
+       "90s, 30m "
+       "or 8h"},
+      {"version: 1\npolicies: {t: {limits: {lifetime: 18446744073709551617s}}}\n",
+       "w.yaml:2:35: 'lifetime' is \"18446744073709551617s\": write a time with its unit, from 1ms "
+       "to "
+       "720h, such as 90s, 30m or 8h"},
+      {"version: 1\npolicies: {t: {limits: [requests]}}\n",
+       "w.yaml:2:24: 'limits' must be a map (key: value), not a list"},
+      {"version: 1\npolicies: {t: {limits: {requests:}}}\n",
+       "w.yaml:2:25: 'requests' has no value: give it one, or remove the key"},
       {"version: 1\npolicies: {t: {include: [preset/npm]}}\n",
        "w.yaml:2:16: key 'include' in a policy is not there yet: remove it"},
       {"version: 1\npolicies: {t: {rules: {}}}\n",

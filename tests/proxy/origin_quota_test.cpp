@@ -8,12 +8,12 @@ using namespace warder;
 TEST_CASE("connections to one authority end at the limit, those to another do not count") {
   OriginQuota quota;
   const OriginQuota::Ticket none;
-  CHECK(quota.take("https://a.test", 2, none));
-  CHECK(quota.take("https://a.test", 2, none));
-  CHECK_FALSE(quota.take("https://a.test", 2, none));
-  CHECK(quota.take("https://b.test", 2, none));
+  CHECK(quota.take("https://a.test", {2, 100}, none));
+  CHECK(quota.take("https://a.test", {2, 100}, none));
+  CHECK_FALSE(quota.take("https://a.test", {2, 100}, none));
+  CHECK(quota.take("https://b.test", {2, 100}, none));
   quota.give("https://a.test");
-  CHECK(quota.take("https://a.test", 2, none));
+  CHECK(quota.take("https://a.test", {2, 100}, none));
 }
 
 TEST_CASE("who waits for a connection is served in turn, whatever worker it is on") {
@@ -22,7 +22,7 @@ TEST_CASE("who waits for a connection is served in turn, whatever worker it is o
   const int pool_2 = 0;
   const OriginQuota::Ticket first{&quota, &pool_1};
   const OriginQuota::Ticket second{&pool_1, &pool_2};
-  REQUIRE(quota.take("https://a.test", 1, first));
+  REQUIRE(quota.take("https://a.test", {1, 100}, first));
   CHECK_FALSE(quota.is_wanted_elsewhere("https://a.test", &pool_1));
   quota.wait("https://a.test", second);
   quota.wait("https://a.test", first);
@@ -30,11 +30,22 @@ TEST_CASE("who waits for a connection is served in turn, whatever worker it is o
   CHECK_FALSE(quota.is_wanted_elsewhere("https://a.test", &pool_2));
   CHECK_FALSE(quota.is_wanted_elsewhere("https://b.test", &pool_1));
   quota.give("https://a.test");
-  CHECK_FALSE(quota.take("https://a.test", 1, first));
-  CHECK(quota.take("https://a.test", 1, second));
+  CHECK_FALSE(quota.take("https://a.test", {1, 100}, first));
+  CHECK(quota.take("https://a.test", {1, 100}, second));
   quota.leave("https://a.test", second);
   CHECK_FALSE(quota.is_wanted_elsewhere("https://a.test", &pool_1));
-  CHECK_FALSE(quota.take("https://a.test", 1, first));
+  CHECK_FALSE(quota.take("https://a.test", {1, 100}, first));
   quota.give("https://a.test");
-  CHECK(quota.take("https://a.test", 1, first));
+  CHECK(quota.take("https://a.test", {1, 100}, first));
+}
+
+TEST_CASE("connections to all authorities together end at their own limit") {
+  OriginQuota quota;
+  const OriginQuota::Ticket none;
+  CHECK(quota.take("https://a.test", {2, 3}, none));
+  CHECK(quota.take("https://a.test", {2, 3}, none));
+  CHECK(quota.take("https://b.test", {2, 3}, none));
+  CHECK_FALSE(quota.take("https://b.test", {2, 3}, none));
+  quota.give("https://a.test");
+  CHECK(quota.take("https://c.test", {2, 3}, none));
 }

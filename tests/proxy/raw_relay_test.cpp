@@ -35,8 +35,9 @@ struct Raw {
     Serve serve = [this](Worker& worker, tcp::socket socket) {
       return serve_it(worker, *warder.gateway, warder.session, std::move(socket));
     };
-    auto task = std::make_shared<Task<>>(accept_on(home, std::move(made.socket), warder.workers,
-                                                   warder.session, 4096, std::move(serve)));
+    auto task =
+        std::make_shared<Task<>>(accept_on(home, std::move(made.socket), warder.workers,
+                                           warder.session, *warder.gateway, std::move(serve)));
     asio::post(home.loop(), [&home, task] { home.spawn(std::move(*task)); });
     return Wire::connect(port);
   }

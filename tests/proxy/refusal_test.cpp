@@ -76,6 +76,19 @@ TEST_CASE("who prefers JSON gets it") {
   }
 }
 
+TEST_CASE("what time frees says when, in the head and in JSON") {
+  Refusal refusal;
+  refusal.reason = Reason::limit_exceeded;
+  const Read never = read(write_refusal(refusal, asking("GET"), Persist::close), "GET");
+  CHECK(never.head.status == 429);
+  CHECK(never.head.fields.find("retry-after") == nullptr);
+  refusal.retry_after = std::chrono::seconds(12);
+  const Read said =
+      read(write_refusal(refusal, asking("GET", "application/json"), Persist::close), "GET");
+  CHECK(said.head.fields.find("retry-after")->value == "12");
+  CHECK(boost::json::parse(said.body).at("error").at("retry_after").as_int64() == 12);
+}
+
 TEST_CASE("a refused HEAD has the length and no body") {
   const std::string head = write_refusal(kRefusal, asking("HEAD"), Persist::keep_alive);
   CHECK(head.ends_with("\r\n\r\n"));

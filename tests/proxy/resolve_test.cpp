@@ -100,6 +100,26 @@ TEST_CASE("what many wait for is asked once") {
   CHECK(server.count() == 2);
 }
 
+TEST_CASE("one session's look-ups leave places for another's") {
+  DnsScript silent([](const DnsQuestion&) { return std::optional<DnsReply>(); });
+  Desk desk(silent.address());
+  const SessionLife greedy{Life::open};
+  const SessionLife other{Life::open};
+  const auto begin = [&](const std::string& name, const SessionLife& life) {
+    return begin_on(desk.worker, desk.resolver.resolve(desk.worker, *HostName::parse(name),
+                                                       milliseconds(1500), &life));
+  };
+  std::vector<std::future<Found>> all;
+  for (std::size_t i = 0; i < Resolver::kMaxOfOne; ++i)
+    all.push_back(begin("n" + std::to_string(i) + ".test", greedy));
+  auto beyond = begin("beyond.test", greedy);
+  REQUIRE(beyond.wait_for(milliseconds(1000)) == std::future_status::ready);
+  CHECK(beyond.get().error() == ResolveError::too_many);
+  auto of_other = begin("mine.test", other);
+  CHECK(of_other.get().error() != ResolveError::too_many);
+  for (auto& one : all) CHECK(one.get().error() != ResolveError::too_many);
+}
+
 TEST_CASE("a truncated answer is fetched over TCP") {
   DnsScript server([](const DnsQuestion& question) -> std::optional<DnsReply> {
     if (!question.tcp) return DnsReply{0, {}, true};

@@ -108,12 +108,15 @@ class Bench:
             path.chmod(mode)
         return path
 
-    def config(self, rules=None, grants=None, secrets=None, gateway=None, name="t.yaml"):
+    def config(self, rules=None, grants=None, secrets=None, gateway=None, name="t.yaml",
+               limits=None):
         """The contract's configuration, with parts of it replaced."""
+        limited = {"limits": limits} if limits else {}
         text = {"version": 1,
                 "secrets": CONTRACT_SECRETS if secrets is None else secrets,
                 "policies": {"t": {"rules": CONTRACT_RULES if rules is None else rules,
-                                   "grants": CONTRACT_GRANTS if grants is None else grants}},
+                                   "grants": CONTRACT_GRANTS if grants is None else grants,
+                                   **limited}},
                 "gateway": gateway or self.gateway()}
         return self.write(name, "".join(f"{k}: {json.dumps(v)}\n" for k, v in text.items()))
 

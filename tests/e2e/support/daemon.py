@@ -31,7 +31,7 @@ def free_port():
 class Daemon:
     """`listeners`: as in the configuration, without address: each gets a free port."""
 
-    def __init__(self, bench, listeners, args=(), config=None, **more):
+    def __init__(self, bench, listeners, args=(), config=None, prefix=(), **more):
         self.bench = bench
         self.ports = {}
         ready = []
@@ -44,10 +44,10 @@ class Daemon:
         self.named = named
         self.config = config or bench.config(gateway=bench.gateway(**named), **more)
         self.directory = bench.directory / "run"
-        self.args = args
+        self.args, self.prefix = args, prefix
 
     def __enter__(self):
-        argv = [self.bench.warder, "gateway", "--config", str(self.config),
+        argv = [*self.prefix, self.bench.warder, "gateway", "--config", str(self.config),
                 "--directory", str(self.directory), *map(str, self.args)]
         self.bench.own()
         self.process = subprocess.Popen(

@@ -111,8 +111,8 @@ struct TestGateway {
     Serve serve = [this, how](Worker& worker, tcp::socket socket) {
       return serve_as(worker, *gateway, session, std::move(socket), how);
     };
-    auto task = std::make_shared<Task<>>(
-        accept_on(*workers[0], std::move(made.socket), workers, session, 4096, std::move(serve)));
+    auto task = std::make_shared<Task<>>(accept_on(*workers[0], std::move(made.socket), workers,
+                                                   session, *gateway, std::move(serve)));
     asio::post(workers[0]->loop(), [this, task] { workers[0]->spawn(std::move(*task)); });
     return made.port;
   }
