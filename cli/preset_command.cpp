@@ -41,14 +41,16 @@ int preset_show_command(const PresetShowArgs& args) {
   return guarded([&] {
     std::vector<std::string> known = preset_names();
     for (const std::string& name : profile_names()) known.push_back(name);
+    std::vector<std::string> names = known;
     for (const std::string& name : known) {
       if (name != args.name && name.substr(name.find('/') + 1) != args.name) continue;
       const std::string_view text = find_preset(name).value().text;
       std::fwrite(text.data(), 1, text.size(), stdout);
       return 0;
     }
+    for (const std::string& name : known) names.push_back(name.substr(name.find('/') + 1));
     throw ConfigError("unknown preset " + in_quotes(args.name) +
-                      did_you_mean(args.name, known, ": `warder preset list` shows them"));
+                      did_you_mean(args.name, names, ": `warder preset list` shows them"));
   });
 }
 

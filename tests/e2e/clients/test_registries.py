@@ -6,10 +6,12 @@ import os
 import shutil
 import socket
 import subprocess
+import urllib.request
+from urllib.parse import urlsplit
 
 import pytest
 
-from matrix import CLIENTS, record
+from matrix import record
 from support.bench import CLEAN
 
 PATH = CLEAN["PATH"] + ":/usr/local/go/bin:" + os.path.expanduser("~/.cargo/bin")
@@ -41,9 +43,9 @@ def policy(bench, *include, extra=""):
 
 def works(bench, preset, script, env=None, refused="", timeout=150):
     done = bench.run(script, env={"PATH": PATH, **(env or {})}, timeout=timeout)
-    assert done.code == 0, done
+    assert done.code == 0, str(done)
     rules = {r["rule"].split(".")[0] for r in done.records if r.get("decision") == "allow" and r.get("rule")}
-    assert rules == {preset}, (rules, done)
+    assert rules == set(preset.split()), (rules, str(done))
     denied = {r["reason"] for r in done.records if r.get("decision") == "deny"}
     assert denied == (set(refused.split()) if refused else set()), done
     return done
@@ -86,9 +88,14 @@ def test_npm_publish_is_refused(bench):
 def test_cargo_fetches(bench):
     needs_program("cargo")
     reach(bench, "index.crates.io", "static.crates.io")
-    policy(bench, "preset/crates")
+    with urllib.request.urlopen("https://index.crates.io/config.json", timeout=20) as answer:
+        download = urlsplit(json.load(answer)["dl"])
+    mirror = download.hostname != "static.crates.io"    # which says itself where its crates are
+    own = {"name": "mirror", "hosts": [download.hostname], "methods": ["GET"], "paths": [download.path + "/**"],
+           "action": "allow"}
+    policy(bench, "preset/crates", extra=f"    rules: {json.dumps([own])}\n" if mirror else "")
     manifest = '[package]\\nname="p"\\nversion="0.1.0"\\nedition="2021"\\n[dependencies]\\nitoa = "=1.0.9"\\n'
-    done = works(bench, "crates", "mkdir -p /tmp/p/src && cd /tmp/p && touch src/lib.rs && "
+    done = works(bench, "crates mirror" if mirror else "crates", "mkdir -p /tmp/p/src && cd /tmp/p && touch src/lib.rs && "
                  f"printf '{manifest}' >Cargo.toml && cargo fetch 2>&1 && grep -A1 itoa Cargo.lock",
                  env={"HOME": os.path.expanduser("~")})
     assert 'version = "1.0.9"' in done.text, done
@@ -97,12 +104,12 @@ def test_cargo_fetches(bench):
 
 def test_go_lists_and_downloads(bench):
     needs_program("go")
-    reach(bench, "proxy.golang.org", "sum.golang.org")
+    reach(bench, "proxy.golang.org")      # it hands the checksum database on, too
     policy(bench, "preset/go-proxy")
     done = works(bench, "go-proxy", "mkdir /tmp/p && cd /tmp/p && export GOTOOLCHAIN=local GOFLAGS=-mod=mod && "
-                 "go mod init example.test/p 2>/dev/null && go list -m -versions rsc.io/quote && "
-                 "go get rsc.io/quote@v1.5.2 2>&1 && cat go.sum")
-    assert "v1.5.2" in done.text and "rsc.io/sampler" in done.text, done
+                 "go mod init example.test/p 2>/dev/null && go list -m -versions github.com/google/uuid && "
+                 "go get github.com/google/uuid@v1.6.0 2>&1 && cat go.sum")
+    assert "github.com/google/uuid v1.6.0 h1:" in done.text, done
     noted("go", "go-proxy", "go", "version")
 
 
@@ -144,14 +151,3 @@ cd /tmp && apt-get -q download hello && ls hello*.deb
     done = works(bench, "debian", script, timeout=240)
     assert "hello_" in done.text, done
     noted("apt", "debian", "apt-get", "--version")
-
-
-def test_claude_code_tells_its_version(bench):
-    """The real one, if tests/clients/install could get it, in its profile."""
-    program = CLIENTS / "agents" / "node_modules" / ".bin" / "claude"
-    if not program.exists():
-        pytest.skip("no @anthropic-ai/claude-code: make test-clients")
-    bench.config(rules=[], grants=[], secrets={})
-    done = bench.run([str(program), "--version"], args=["--profile", "claude-code", "--ro", CLIENTS / "agents"], timeout=60)
-    assert done.code == 0 and "Claude Code" in done.text, done
-    noted("claude --version in its profile", "anthropic", str(program), "--version")
