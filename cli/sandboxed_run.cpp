@@ -37,7 +37,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   SecretStore store(spec.config, {policy}, SecretStore::Listeners::closed);
   PreparedSecrets prepared = store.for_session(*policy, random);
   auto env = sandbox_environment(spec.env);
-  for (const auto& [name, value] : spec.set_env) env[name] = value;
+  for (const auto& [name, value] : spec.set_env) env.try_emplace(name, value);
   refuse_values(spec.argv, env, *store.everything());
   for (const auto& [name, value] : prepared.placeholder_env) env[name] = value;
 

@@ -75,6 +75,19 @@ TEST_CASE("the built-in profiles are whole") {
       CHECK_FALSE(rule.paths.empty());
       CHECK(rule.name.starts_with(name + '.'));
     }
+    // What is set or passed is no secret and nothing of Warder's own.
+    std::vector<std::string> variables = profile.pass;
+    for (const auto& [variable, value] : profile.environment) variables.push_back(variable);
+    for (const std::string& variable : variables) {
+      INFO(variable);
+      CHECK(is_env_name(variable));
+      CHECK_FALSE(is_reserved_env(variable));
+      for (const char* word :
+           {"KEY", "TOKEN", "SECRET", "PASSWORD", "PROXY", "CERT", "URL", "HOST"}) {
+        const bool says_so = variable.ends_with(std::string("_") + word);
+        CHECK_FALSE(says_so);
+      }
+    }
     // No file in which agents keep what they log in with, and nothing above one.
     for (const HomePlace& place : profile.home) {
       for (const char* never :
