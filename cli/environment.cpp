@@ -22,7 +22,8 @@ bool is_allowed(std::string_view name) {
          std::find(kAllowed.begin(), kAllowed.end(), name) != kAllowed.end();
 }
 
-// The name of the secret whose value `text` holds, raw or in a listed encoding; "" for none.
+}  // namespace
+
 std::string held_secret(const std::string& text, const SessionSecrets& secrets) {
   if (secrets.mask_set().empty()) return "";
   for (const Credential& credential : secrets.credentials()) {
@@ -34,8 +35,6 @@ std::string held_secret(const std::string& text, const SessionSecrets& secrets) 
   std::string copy = text;
   return secrets.mask_set().mask(copy) > 0 ? "(encoded)" : "";
 }
-
-}  // namespace
 
 std::map<std::string, std::string> sandbox_environment(
     const std::vector<std::string>& passed_by_name) {

@@ -14,6 +14,9 @@ namespace warder {
 std::map<std::string, std::string> sandbox_environment(
     const std::vector<std::string>& passed_by_name);
 
+// The name of the secret whose value `text` holds, raw or in a listed encoding; empty: of none.
+std::string held_secret(const std::string& text, const SessionSecrets& secrets);
+
 // Throws ConfigError when an argument or a variable holds a secret's value, raw or in a listed encoding; it names the
 // place and the secret, never the value.
 void refuse_values(const std::vector<std::string>& argv,

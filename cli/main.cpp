@@ -10,6 +10,7 @@
 #include "cli/gateway_command.hpp"
 #include "cli/harden.hpp"
 #include "cli/init_command.hpp"
+#include "cli/preset_command.hpp"
 #include "cli/reload_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/secret_command.hpp"
@@ -22,6 +23,7 @@ constexpr const char* kFooter = R"(Examples:
   warder demo                                            watch a sandboxed curl use a token it cannot read
   warder run --allow pypi.org -- pip download six        one host, nothing else
   warder run --secret GITHUB_TOKEN@api.github.com -- gh api user
+  warder run --profile claude-code -- claude             what Claude Code needs, and nothing else
   warder run --config warder.yaml --policy coding-agent -- claude
   warder init && warder trust                            a policy file for this project
   warder gateway --config warder.yaml                    the listeners of a configuration, for other sandboxes
@@ -52,6 +54,9 @@ void add_run(CLI::App& app, RunArgs& args, int& code) {
                   "use the gateway that has this admin socket (DIR/admin.sock), and its policies")
       ->type_name("SOCK");
   run->add_option("--policy", args.policy, "policy in it; may be left out when there is one")
+      ->type_name("NAME");
+  run->add_option("--profile", args.profile,
+                  "what an agent needs: claude-code, codex … (warder preset list)")
       ->type_name("NAME");
   run->add_option("--allow", args.flags.allow, "allow a host, HOST[:PORT]; may repeat")
       ->type_name("HOST")
@@ -180,6 +185,17 @@ void add_secret(CLI::App& app, SecretArgs& args, int& code) {
   list->add_flag_callback("--json", [&args] { args.json = Json::yes; }, "print JSON");
 }
 
+void add_preset(CLI::App& app, PresetShowArgs& args, int& code) {
+  CLI::App* preset = app.add_subcommand("preset", "look at the presets and agent profiles");
+  preset->require_subcommand(1);
+  preset->add_subcommand("list", "names, and what each is for")->callback([&code] {
+    code = preset_list_command();
+  });
+  CLI::App* show = preset->add_subcommand("show", "the rules of one, as they are included");
+  show->add_option("NAME", args.name, "such as npm or profile/claude-code")->required();
+  show->callback([&args, &code] { code = preset_show_command(args); });
+}
+
 int command_line(int argc, char** argv) {
   hold_standard_descriptors();
   CLI::App app("Warder lets programs that nobody trusts use credentials that they cannot read.",
@@ -200,6 +216,8 @@ int command_line(int argc, char** argv) {
   add_audit(app, verify, code);
   SecretArgs secret;
   add_secret(app, secret, code);
+  PresetShowArgs preset;
+  add_preset(app, preset, code);
   InitArgs init;
   app.add_subcommand("init", "write a commented warder.yaml for the project in this directory")
       ->callback([&] { code = init_command(init); });

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "base/reason.hpp"
 #include "cli/harden.hpp"
@@ -9,6 +10,7 @@
 #include "cli/sandboxed_run.hpp"
 #include "cli/trust_command.hpp"
 #include "config/audit_place.hpp"
+#include "config/profile.hpp"
 #include "sandbox-launcher/view.hpp"
 
 namespace warder {
@@ -44,7 +46,7 @@ std::string policy_names(const Config& config) {
 std::string chosen_policy(const RunArgs& args, const Config& config) {
   if (!args.policy.empty()) return args.policy;
   if (config.policies.size() == 1) return config.policies.front().name;
-  if (config.policies.empty()) return kFlagsPolicy;
+  if (config.policies.empty()) return args.profile.empty() ? kFlagsPolicy : args.profile;
   throw ConfigError(config.file.string() + " has several policies: say --policy with one of" +
                     policy_names(config));
 }
@@ -52,14 +54,25 @@ std::string chosen_policy(const RunArgs& args, const Config& config) {
 struct Chosen {
   Config config;
   std::string policy;
+  std::optional<Profile> profile;
+  ProfileSecrets secrets;  // of the profile
 };
 
+bool is_set(const std::string& variable) {
+  const char* value = std::getenv(variable.c_str());
+  return value != nullptr && *value != '\0';
+}
+
 Chosen choose(const RunArgs& args, const fs::path& workspace) {
-  Chosen chosen{base_config(args, workspace), {}};
+  Chosen chosen{base_config(args, workspace), {}, {}, {}};
   chosen.policy = chosen_policy(args, chosen.config);
   if (!chosen.config.policies.empty() && chosen.config.policy(chosen.policy) == nullptr) {
     throw ConfigError(chosen.config.file.string() + " has no policy named '" + chosen.policy +
                       "'; it has" + policy_names(chosen.config));
+  }
+  if (!args.profile.empty()) {
+    chosen.profile = read_profile(args.profile);
+    chosen.secrets = apply_profile(chosen.config, chosen.policy, *chosen.profile, is_set);
   }
   apply_flags(chosen.config, chosen.policy, args.flags);
   return chosen;
@@ -100,11 +113,54 @@ void print_summary(const RunOutcome& outcome) {
 
 // A gateway that runs already has its own configuration, and what a sandbox may is nobody else's to say.
 void refuse_own_rules(const RunArgs& args) {
-  if (!args.config.empty() || !args.flags.allow.empty() || !args.flags.secrets.empty()) {
+  if (!args.config.empty() || !args.profile.empty() || !args.flags.allow.empty() ||
+      !args.flags.secrets.empty()) {
     throw ConfigError(
-        "--gateway goes without --config, --allow and --secret: the gateway's own configuration "
-        "counts");
+        "--gateway goes without --config, --profile, --allow and --secret: the gateway's own "
+        "configuration counts");
   }
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += (out.empty() ? "" : ", ") + word;
+  return out;
+}
+
+// One line on what the run has, or on what it lacks and how to get it.
+void advise(const Chosen& chosen, const RunArgs& args) {
+  const std::string fitting = chosen.profile ? "" : profile_for(args.command.front());
+  if (chosen.profile) {
+    const ProfileSecrets& secrets = chosen.secrets;
+    say("profile " + chosen.profile->name + ": " +
+        (secrets.found.empty() ? "no credential" : "uses " + joined(secrets.found)) +
+        (secrets.missing.empty() ? "" : "; not set: " + joined(secrets.missing)));
+  } else if (!allows_nothing(chosen)) {
+    return;
+  } else if (!fitting.empty()) {
+    say("no rule allows anything: the command runs without network. There is a profile for it: "
+        "warder run --profile " +
+        fitting + " -- " + fs::path(args.command.front()).filename().string());
+  } else {
+    say("no rule allows anything: the command runs without network. To allow a host: --allow HOST, "
+        "or a warder.yaml (warder init)");
+  }
+}
+
+// As comments: a configuration has no word for what is the run's alone.
+std::string rest_of_profile(const Profile& profile) {
+  std::string out = "# of profile " + profile.name + ", besides:\n";
+  for (const HomePlace& place : profile.home)
+    out += "#   ~/" + place.path + ": " + std::string(to_string(place.how)) + '\n';
+  for (const auto& [name, value] : profile.environment) out += "#   " + name + "=" + value + '\n';
+  if (!profile.pass.empty()) out += "#   passed when set: " + joined(profile.pass) + '\n';
+  return out;
+}
+
+void take_profile(const Profile& profile, RunSpec& spec) {
+  spec.home = profile.home;
+  spec.set_env = profile.environment;
+  spec.env.insert(spec.env.end(), profile.pass.begin(), profile.pass.end());
 }
 
 int run_or_throw(const RunArgs& args) {
@@ -116,19 +172,16 @@ int run_or_throw(const RunArgs& args) {
     throw ConfigError(inherited);
   const bool remote = !args.gateway.empty();
   if (remote) refuse_own_rules(args);
-  Chosen chosen = remote ? Chosen{{}, args.policy} : choose(args, workspace);
+  Chosen chosen = remote ? Chosen{{}, args.policy, {}, {}} : choose(args, workspace);
   check_audit_place(chosen.config, workspace);
-  if (!remote && allows_nothing(chosen) && args.quiet == Quiet::no) {
-    say("no rule allows anything: the command runs without network. To allow a host: --allow HOST, "
-        "or a warder.yaml "
-        "(warder init)");
-  }
+  if (!remote && args.quiet == Quiet::no) advise(chosen, args);
   RunSpec spec;
   spec.config = std::move(chosen.config);
   spec.policy = chosen.policy;
   spec.argv = args.command;
   spec.workspace = workspace;
   spec.env = args.env;
+  if (chosen.profile) take_profile(*chosen.profile, spec);
   spec.read_only = absolute_paths(args.read_only, "--ro");
   spec.read_write = absolute_paths(args.read_write, "--rw");
   if (args.quiet == Quiet::no) spec.announce = say;
@@ -154,6 +207,7 @@ int print_config_command(const RunArgs& args) {
     const Chosen chosen = choose(args, fs::current_path());
     const std::string yaml = to_yaml(chosen.config, chosen.policy);
     std::fputs(yaml.c_str(), stdout);
+    if (chosen.profile) std::fputs(rest_of_profile(*chosen.profile).c_str(), stdout);
     return 0;
   });
 }

@@ -15,6 +15,7 @@ struct RunArgs {
   std::string gateway;  // --gateway SOCK; empty: a gateway in this process
   std::string config;   // --config; empty: the workspace's warder.yaml if it is trusted, else none
   std::string policy;
+  std::string profile;  // --profile; empty: none
   RunFlags flags;
   std::vector<std::string> env;
   std::vector<std::string> read_only;

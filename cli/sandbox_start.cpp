@@ -25,7 +25,7 @@ Caller caller_of_this_process() {
 
 Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
                       std::map<std::string, std::string> env, std::vector<fs::path> covered,
-                      std::vector<fs::path> frozen) {
+                      std::vector<fs::path> frozen, std::vector<HomeTree> home) {
   std::vector<fs::path> writable = spec.read_write;
   writable.push_back(spec.workspace);
   refuse_links(frozen, writable);
@@ -35,6 +35,7 @@ Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
   sandbox.workspace = spec.workspace;
   sandbox.read_only = spec.read_only;
   sandbox.read_write = spec.read_write;
+  sandbox.home = std::move(home);
   sandbox.covered = std::move(covered);
   sandbox.frozen = std::move(frozen);
   sandbox.executable_dir = executable_directory();

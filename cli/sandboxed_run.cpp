@@ -1,5 +1,6 @@
 #include "cli/sandboxed_run.hpp"
 
+#include <cstdlib>
 #include <map>
 #include <memory>
 
@@ -8,6 +9,7 @@
 #include "cli/gateway_process.hpp"
 #include "cli/harden.hpp"
 #include "cli/make_session.hpp"
+#include "cli/private_home.hpp"
 #include "cli/protected_paths.hpp"
 #include "cli/sandbox_start.hpp"
 #include "cli/secret_store.hpp"
@@ -18,6 +20,15 @@
 namespace warder {
 namespace fs = std::filesystem;
 
+namespace {
+
+fs::path caller_home() {
+  const char* home = std::getenv("HOME");
+  return home != nullptr ? home : "";
+}
+
+}  // namespace
+
 RunOutcome run_sandboxed(const RunSpec& spec) {
   harden_process();
   const PolicyConfig* policy = spec.config.policy(spec.policy);
@@ -27,6 +38,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   SecretStore store(spec.config, {policy}, SecretStore::Listeners::closed);
   PreparedSecrets prepared = store.for_session(*policy, random);
   auto env = sandbox_environment(spec.env);
+  for (const auto& [name, value] : spec.set_env) env.try_emplace(name, value);
   refuse_values(spec.argv, env, *store.everything());
   for (const auto& [name, value] : prepared.placeholder_env) env[name] = value;
 
@@ -36,6 +48,13 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   const fs::path& named = spec.config.gateway.audit_file;
   outcome.audit_file = named.empty() ? audit_directory() / (run + ".jsonl") : named;
   auto covered = covered_directories(spec.config, spec.workspace, outcome.audit_file);
+  const std::vector<fs::path> believed = believed_files(spec.config);
+  PrivateHomeSpec shown{spec.home, caller_home(), spec.workspace, covered};
+  shown.withheld.insert(shown.withheld.end(), believed.begin(), believed.end());
+  const PrivateHome home(shown, run, *store.everything());
+  for (const std::string& note : home.notes()) {
+    if (spec.announce) spec.announce(note);
+  }
   Sandbox::keep_signals_for_wait();
   const auto log = open_audit_log(outcome.audit_file, run, clock);
   GatewayProcess gateway(spec.config, *log, clock);
@@ -44,7 +63,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   session->announce = spec.announce;
   SandboxTrust trust{gateway.authority().pem(), gateway.authority().subject_hash()};
   Sandbox sandbox =
-      start_sandbox(spec, trust, std::move(env), std::move(covered), believed_files(spec.config));
+      start_sandbox(spec, trust, std::move(env), std::move(covered), believed, home.trees());
   if (!record_start(*log, *session, spec.config, spec.argv))
     throw RunRefused("the audit log cannot be written: nothing was run", 125);
   gateway.start();

@@ -3,11 +3,13 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "cli/guard.hpp"
 #include "config/config.hpp"
+#include "config/profile.hpp"
 #include "proxy/denials.hpp"
 
 namespace warder {
@@ -20,6 +22,8 @@ struct RunSpec {
   std::vector<std::string> env;                  // names to pass
   std::vector<std::filesystem::path> read_only;  // absolute
   std::vector<std::filesystem::path> read_write;
+  std::vector<HomePlace> home;                       // of the caller's home
+  std::map<std::string, std::string> set_env;        // variables with a value of their own
   std::function<void(const std::string&)> announce;  // lines for the person; may be empty
 };
 

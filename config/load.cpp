@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/fd.hpp"
+#include "config/include.hpp"
 #include "config/sections.hpp"
 #include "config/spelling.hpp"
 #include "policy/conflict.hpp"
@@ -21,7 +22,7 @@ const Keys& top_keys() {
   return kKeys;
 }
 const Keys& policy_keys() {
-  static const Keys kKeys{"a policy", {"rules", "grants", "tripwire", "limits"}};
+  static const Keys kKeys{"a policy", {"include", "rules", "grants", "tripwire", "limits"}};
   return kKeys;
 }
 
@@ -80,8 +81,8 @@ OnTripwire read_tripwire(const Reader& reader, const YamlNode& node) {
   reader.fail(node.place, "'tripwire' is " + in_quotes(text) + ": write block or quarantine");
 }
 
-PolicyConfig read_policy(const Reader& reader, const YamlEntry& entry,
-                         const std::vector<SecretConfig>& secrets) {
+// All but its includes, which may be policies further down, and its grants, which look at all its rules.
+PolicyConfig read_policy(const Reader& reader, const YamlEntry& entry) {
   PolicyConfig policy;
   policy.name = entry.key;
   policy.where = reader.where(entry.place);
@@ -97,13 +98,24 @@ PolicyConfig read_policy(const Reader& reader, const YamlEntry& entry,
   reader.expect_keys(entry.value, policy_keys());
   if (const YamlNode* rules = reader.find(entry.value, "rules"))
     policy.rules = read_rules(reader, *rules);
-  if (const YamlNode* grants = reader.find(entry.value, "grants"))
-    read_all_grants(reader, *grants, secrets, policy);
   if (const YamlNode* tripwire = reader.find(entry.value, "tripwire"))
     policy.on_tripwire = read_tripwire(reader, *tripwire);
   if (const YamlNode* limits = reader.find(entry.value, "limits"))
     policy.limits = read_limits(reader, *limits);
   return policy;
+}
+
+std::vector<PolicyConfig> read_policies(const Reader& reader, const YamlNode& node,
+                                        const std::vector<SecretConfig>& secrets) {
+  reader.expect_map(node, "policies");
+  std::vector<PolicyConfig> policies;
+  for (const YamlEntry& entry : node.entries) policies.push_back(read_policy(reader, entry));
+  add_includes(reader, node, policies);
+  for (std::size_t i = 0; i < policies.size(); ++i) {
+    if (const YamlNode* grants = reader.find(node.entries[i].value, "grants"))
+      read_all_grants(reader, *grants, secrets, policies[i]);
+  }
+  return policies;
 }
 
 [[noreturn]] void cannot_read(const std::filesystem::path& file, const std::string& why) {
@@ -164,12 +176,8 @@ Config parse_config(std::string bytes, const std::filesystem::path& file) {
   config.bytes = std::move(bytes);
   if (const YamlNode* secrets = reader.find(root, "secrets"))
     config.secrets = read_secrets(reader, *secrets);
-  if (const YamlNode* policies = reader.find(root, "policies")) {
-    reader.expect_map(*policies, "policies");
-    for (const YamlEntry& entry : policies->entries) {
-      config.policies.push_back(read_policy(reader, entry, config.secrets));
-    }
-  }
+  if (const YamlNode* policies = reader.find(root, "policies"))
+    config.policies = read_policies(reader, *policies, config.secrets);
   if (const YamlNode* gateway = reader.find(root, "gateway"))
     config.gateway = read_gateway(reader, *gateway, config.policies);
   return config;

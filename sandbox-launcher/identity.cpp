@@ -120,6 +120,9 @@ Identity take_identity(const LaunchPlan& plan, const std::vector<fs::path>& sour
   Identity identity = choose(plan);
   std::set<fs::path> writable{tidy(plan.spec.workspace)};
   for (const fs::path& path : plan.spec.read_write) writable.insert(tidy(path));
+  for (const HomeTree& tree : plan.spec.home) {
+    if (tree.access == HomeTree::Access::read_write) writable.insert(tidy(tree.source));
+  }
   identity.staged = stage(sources, writable, Owner{identity.uid, identity.gid});
   become(identity);
   check_reachable(identity, tidy(plan.spec.workspace));

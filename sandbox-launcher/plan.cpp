@@ -17,6 +17,16 @@ json::array paths_to_json(const std::vector<std::filesystem::path>& paths) {
   return out;
 }
 
+json::array home_to_json(const std::vector<HomeTree>& home) {
+  json::array out;
+  for (const HomeTree& tree : home) {
+    out.push_back(json::object{{"at", tree.at.string()},
+                               {"source", tree.source.string()},
+                               {"writable", tree.access == HomeTree::Access::read_write}});
+  }
+  return out;
+}
+
 std::string text_of(const json::object& from, std::string_view key) {
   return std::string(from.at(key).as_string());
 }
@@ -26,6 +36,17 @@ std::vector<std::filesystem::path> paths_of(const json::object& from, std::strin
   for (const json::value& each : from.at(key).as_array())
     paths.emplace_back(std::string(each.as_string()));
   return paths;
+}
+
+std::vector<HomeTree> home_of(const json::object& from) {
+  std::vector<HomeTree> home;
+  for (const json::value& each : from.at("home").as_array()) {
+    const json::object& tree = each.as_object();
+    home.push_back({text_of(tree, "at"), text_of(tree, "source"),
+                    tree.at("writable").as_bool() ? HomeTree::Access::read_write
+                                                  : HomeTree::Access::read_only});
+  }
+  return home;
 }
 
 }  // namespace
@@ -42,6 +63,7 @@ std::string to_json(const LaunchPlan& plan) {
                    {"workspace", spec.workspace.string()},
                    {"read_only", paths_to_json(spec.read_only)},
                    {"read_write", paths_to_json(spec.read_write)},
+                   {"home", home_to_json(spec.home)},
                    {"covered", paths_to_json(spec.covered)},
                    {"frozen", paths_to_json(spec.frozen)},
                    {"executable_dir", spec.executable_dir.string()},
@@ -75,6 +97,7 @@ LaunchPlan plan_from_json(std::string_view text) {
   spec.workspace = text_of(from, "workspace");
   spec.read_only = paths_of(from, "read_only");
   spec.read_write = paths_of(from, "read_write");
+  spec.home = home_of(from);
   spec.covered = paths_of(from, "covered");
   spec.frozen = paths_of(from, "frozen");
   spec.executable_dir = text_of(from, "executable_dir");

@@ -16,6 +16,13 @@
 
 namespace warder {
 
+// A file or directory that lies in the sandbox's own home.
+struct HomeTree {
+  std::filesystem::path at;      // relative to the home
+  std::filesystem::path source;  // absolute
+  enum class Access : std::uint8_t { read_only, read_write } access = Access::read_only;
+};
+
 // What a sandbox is to be. Holds placeholders, never a value.
 struct SandboxSpec {
   std::vector<std::string> argv;                  // CMD…; never expanded by us
@@ -23,6 +30,7 @@ struct SandboxSpec {
   std::filesystem::path workspace;                // absolute; CMD's working directory, writable
   std::vector<std::filesystem::path> read_only;   // --ro, absolute
   std::vector<std::filesystem::path> read_write;  // --rw, absolute
+  std::vector<HomeTree> home;                     // parents before what lies in them
   // Absolute directories that CMD must see empty and cannot write, rename or replace: audit, file sources, state.
   std::vector<std::filesystem::path> covered;
   // Absolute files that CMD may read and must not change: what the next run will believe (configuration, certificates).

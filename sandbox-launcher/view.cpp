@@ -40,11 +40,19 @@ void check_given(const fs::path& path, const char* option) {
   }
 }
 
+void check_home(const HomeTree& tree) {
+  const bool is_plain = !tree.at.empty() && tree.at.is_relative() && tree.at == tidy(tree.at) &&
+                        tree.at != "." && *tree.at.begin() != "..";
+  if (is_plain && tree.source.is_absolute()) return;
+  throw LaunchError(tree.at.string() + " is no place in the sandbox's home", 2);
+}
+
 void check(const LaunchPlan& plan) {
   const std::string refusal = refuse_workspace(plan.spec.workspace, plan.caller_home);
   if (!refusal.empty()) throw LaunchError(refusal, 2);
   for (const fs::path& path : plan.spec.read_only) check_given(tidy(path), "--ro");
   for (const fs::path& path : plan.spec.read_write) check_given(tidy(path), "--rw");
+  for (const HomeTree& tree : plan.spec.home) check_home(tree);
 }
 
 class ViewMaker {
@@ -78,11 +86,25 @@ class ViewMaker {
     add_given(plan_.spec.workspace, Access::read_write);
     for (const fs::path& path : plan_.spec.read_write) add_given(path, Access::read_write);
     for (const fs::path& path : plan_.spec.read_only) add_given(path, Access::read_only);
+    add_home();
     for (const fs::path& tool : tools_in_home(plan_.caller_home, plan_.caller_path, source_of_)) {
       if (leads_through_given(tool) || takes_cover(tool)) continue;
       tools_.push_back(tool);
     }
     for (const fs::path& tool : tools_) trees_.add(tool, source_of_(tool), Access::read_only);
+  }
+
+  // In the private home, which is a directory of the view itself: nothing but its own trees lies there.
+  void add_home() {
+    for (const HomeTree& tree : plan_.spec.home) {
+      const fs::path path = fs::path(kHomePath) / tree.at;
+      const Access access =
+          tree.access == HomeTree::Access::read_write ? Access::read_write : Access::read_only;
+      trees_.add(path, source_of_(tidy(tree.source)), access);
+      for (fs::path at = path.parent_path(); at != kHomePath; at = at.parent_path())
+        home_directories_.insert(at);
+      given_.push_back(path);
+    }
   }
 
   // At the real path, which is the one that the host's own programs print; at the given one a link leads there.
@@ -147,6 +169,7 @@ class ViewMaker {
     builder_.directory("/home");
     builder_.tmpfs(kHomePath, "0700");
     builder_.initial(sanitised_gitconfig(caller_gitconfig()), fs::path(kHomePath) / ".gitconfig");
+    for (const fs::path& directory : home_directories_) builder_.directory(directory);
     link_tools_from_home();
   }
 
@@ -190,6 +213,7 @@ class ViewMaker {
   std::map<fs::path, fs::path> links_;  // at → target
   std::vector<fs::path> given_;
   std::vector<fs::path> tools_;
+  std::set<fs::path> home_directories_;
   std::set<fs::path> covered_in_etc_;
 };
 
@@ -200,6 +224,7 @@ std::vector<fs::path> bind_sources(const LaunchPlan& plan) {
   std::set<fs::path> sources{tidy(plan.spec.workspace)};
   for (const fs::path& path : plan.spec.read_only) sources.insert(tidy(path));
   for (const fs::path& path : plan.spec.read_write) sources.insert(tidy(path));
+  for (const HomeTree& tree : plan.spec.home) sources.insert(tidy(tree.source));
   const auto as_it_is = [](const fs::path& path) { return path.string(); };
   for (const fs::path& tool : tools_in_home(plan.caller_home, plan.caller_path, as_it_is)) {
     sources.insert(tool);

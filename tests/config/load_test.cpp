@@ -80,13 +80,15 @@ TEST_CASE("the contract configuration loads as it is meant") {
 TEST_CASE("the example loads, and says every key there is") {
   const auto example = std::filesystem::path(WARDER_SOURCE_DIR) / "config/example.yaml";
   const Config config = load_config(example);
-  CHECK(config.policies.at(0).rules.size() == 8);
+  CHECK(config.policies.at(0).rules.at(7).name == "pinned");
+  CHECK(config.policies.at(0).rules.back().name == "shared.docs");
   CHECK(config.secret("anthropic")->source.file == "/run/secrets/anthropic");
   CHECK(config.secret("github")->placeholder_env == "GITHUB_TOKEN");
   CHECK(config.gateway.upstream.response_timeout == std::chrono::minutes(5));
   CHECK(ask(config, "api.github.com", "GET", "/repos/acme/x/issues").rule == "issues");
   CHECK(ask(config, "api.github.com", "GET", "/repos/acme/x/%6Beys").rule == "no-keys");
   for (const char* key : {"name:",
+                          "include:",
                           "tripwire:",
                           "hosts:",
                           "ports:",

@@ -143,6 +143,45 @@ TEST_CASE("a socket in a tree that is only read cannot be reached either") {
             .out.empty());
 }
 
+TEST_CASE("trees of the host stand in the private home, and only they") {
+  if (!can_run()) return;
+  World world;
+  write_file(world.root / "stage/.agent/settings", "copy\n");
+  fs::create_directories(world.root / "stage/.agent/kept");
+  write_file(world.home / ".agent/kept/session", "theirs\n");
+  write_file(world.home / ".agent/tools/tool", "tool\n");
+  write_file(world.home / ".agent/credentials", "secret\n");
+  using Tree = HomeTree::Access;
+  world.plan.spec.home = {{".agent", world.root / "stage/.agent", Tree::read_write},
+                          {".agent/kept", world.home / ".agent/kept", Tree::read_write},
+                          {".agent/tools", world.home / ".agent/tools", Tree::read_only},
+                          {".config/a/b", world.home / ".agent/tools/tool", Tree::read_only}};
+  const Fd socket = listen_on(world.home / ".agent/kept/s");
+  const Seen seen = world.run(
+      "cd; find .agent .config -type f | sort; echo new > .agent/t && mv .agent/t .agent/settings; "
+      "echo more >> .agent/kept/session; (echo x > .agent/tools/tool) 2>/dev/null && echo wrote; "
+      "test -S .agent/kept/s && echo socket; mv .agent away 2>/dev/null && echo moved; "
+      "cat .config/a/b; stat -c %a . .config .config/a");
+  CHECK(seen.out ==
+        ".agent/kept/session\n.agent/settings\n.agent/tools/tool\n.config/a/"
+        "b\ntool\n700\n755\n755\n");
+  CHECK(read_file(world.root / "stage/.agent/settings") == "new\n");
+  CHECK(read_file(world.home / ".agent/kept/session") == "theirs\nmore\n");
+  world.plan.spec.argv = {"true"};
+  CHECK(plan_from_json(to_json(world.plan)).spec.home.at(3).at == ".config/a/b");
+}
+
+TEST_CASE("what would lie outside of the private home is refused") {
+  World world;
+  for (const char* at : {"", ".", "..", "../x", "/etc", "a/../..", "a/.", "a/"}) {
+    CAPTURE(at);
+    world.plan.spec.home = {{at, world.home, HomeTree::Access::read_only}};
+    CHECK(holds(world.refusal(), "no place in the sandbox's home"));
+  }
+  world.plan.spec.home = {{"a", "relative", HomeTree::Access::read_only}};
+  CHECK(holds(world.refusal(), "no place"));
+}
+
 TEST_CASE("a sandbox that would lose or open too much is refused") {
   World world;
   CHECK(world.refusal().empty());
