@@ -11,9 +11,9 @@ namespace {
 
 // Another type is another format, with another "v".
 bool is_known(std::string_view type) {
-  constexpr std::array<std::string_view, 12> kTypes{
-      "log",         "resume", "repair", "close",  "checkpoint", "session_start",
-      "session_end", "dns",    "dial",   "secret", "intent",     "receipt"};
+  constexpr std::array<std::string_view, 13> kTypes{
+      "log", "resume", "repair", "close",  "checkpoint", "session_start", "session_end",
+      "dns", "dial",   "secret", "intent", "receipt",    "approval"};
   return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
 }
 

@@ -10,6 +10,7 @@
 
 #include "admin/metrics.hpp"
 #include "admin/server.hpp"
+#include "cli/approval_service.hpp"
 #include "cli/client_files.hpp"
 #include "cli/gateway_process.hpp"
 #include "cli/guard.hpp"
@@ -29,11 +30,8 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-fs::path runtime_directory(const GatewayArgs& args) {
-  if (!args.directory.empty()) return fs::absolute(args.directory);
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && runtime[0] == '/') return fs::path(runtime) / "warder";
-  return state_directory() / "run";
+fs::path directory_for(const GatewayArgs& args) {
+  return args.directory.empty() ? runtime_directory() : fs::absolute(args.directory);
 }
 
 // SIGTERM and SIGINT are read, not handled: for this thread and those it starts.
@@ -136,7 +134,8 @@ AdminReply answer_admin(AdminRequest request, RunService& runs, GatewayProcess& 
     const bool known = request.path == kRunPath || request.path == "/livez" ||
                        request.path == "/readyz" || request.path == "/metrics";
     reply.status = known ? 405 : 404;
-    reply.body = "there are GET /livez, /readyz, /metrics and POST " + std::string(kRunPath) + "\n";
+    reply.body = "there are GET /livez, /readyz, /metrics, " + std::string(kApprovalsPath) +
+                 " and POST " + kRunPath + "\n";
   }
   if (request.method == "HEAD") reply.body.clear();
   return reply;
@@ -174,7 +173,7 @@ int run_gateway(const GatewayArgs& args) {
       open_audit_log(named.empty() ? audit_directory() / (run + ".jsonl") : named, run, clock);
   const auto log = std::make_unique<CountedLog>(std::move(file_log), metrics);
   GatewayProcess process(config, *log, clock);
-  const fs::path directory = runtime_directory(args);
+  const fs::path directory = directory_for(args);
   ClientFiles files(directory, process.authority());
 
   std::vector<Opened> opened;
@@ -186,10 +185,12 @@ int run_gateway(const GatewayArgs& args) {
     session->certificates = std::move(prepared.certificates);
     session->captures = policy.captures;
     session->on_tripwire = policy.on_tripwire;
+    session->approvals.limit(policy.ask);
     if (!policy.captures.empty()) session->secrets.expect_minting();
     session->announce = [name = listener.name](const std::string& line) {
       say(name + ": " + line);
     };
+    session->summon = session->announce;
     if (!record_start(*log, *session, config, {"(listener)", shown(listener)}))
       throw RunRefused("the audit log cannot be written: nothing was opened", 125);
     files.write(listener, prepared.placeholder_env);
@@ -202,7 +203,9 @@ int run_gateway(const GatewayArgs& args) {
     process.serve_proxy(opened[i].access, opened[i].config->kind, std::move(sockets[i]));
   SecretWatch watch({store, process.sessions(), *log, say});
   RunService runs({config, store, *log, process, run, directory});
+  const ApprovalService approvals(process.sessions(), *log, clock);
   AdminServer admin(directory / "admin.sock", [&](AdminRequest request) {
+    if (auto reply = approvals.answer(request)) return std::move(*reply);
     return answer_admin(std::move(request), runs, process, *log, metrics);
   });
   announce_ready(opened, directory);

@@ -14,6 +14,7 @@
 #include "cli/harden.hpp"
 #include "cli/run_protocol.hpp"
 #include "cli/sandbox_start.hpp"
+#include "cli/state.hpp"
 #include "http/h1_parser.hpp"
 #include "sandbox-launcher/channel.hpp"
 
@@ -113,8 +114,11 @@ void hand_over(int socket, SandboxListeners& listeners) {
 // Prints what the gateway says while CMD runs, and keeps its last word.
 class Listening {
  public:
-  Listening(int socket, std::function<void(const std::string&)> announce)
-      : thread_([this, socket, say = std::move(announce)] { run(socket, say); }) {}
+  using Tell = std::function<void(const std::string&)>;
+  Listening(int socket, Tell announce, Tell summon)
+      : thread_([this, socket, say = std::move(announce), call = std::move(summon)] {
+          run(socket, say, call);
+        }) {}
   ~Listening() {
     if (thread_.joinable()) thread_.join();
   }
@@ -126,7 +130,7 @@ class Listening {
   }
 
  private:
-  void run(int socket, const std::function<void(const std::string&)>& say) {
+  void run(int socket, const Tell& say, const Tell& summon) {
     for (;;) {
       Message message;
       if (!receive_message(socket, message)) break;
@@ -135,6 +139,10 @@ class Listening {
       if (failed || !value.is_object()) break;
       if (const json::value* line = value.as_object().if_contains("say")) {
         if (say && line->is_string()) say(std::string(line->as_string()));
+        continue;
+      }
+      if (const json::value* line = value.as_object().if_contains("summon")) {
+        if (summon && line->is_string()) summon(std::string(line->as_string()));
         continue;
       }
       end_ = run_end_from(value);
@@ -161,6 +169,7 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   Sandbox::keep_signals_for_wait();
   std::vector<fs::path> covered(welcome->covered.begin(), welcome->covered.end());
   covered.push_back(fs::absolute(path).lexically_normal().parent_path());
+  covered.push_back(runtime_directory());
   std::vector<fs::path> frozen(welcome->frozen.begin(), welcome->frozen.end());
   Sandbox sandbox = start_sandbox(spec, {welcome->ca_pem, welcome->ca_hash}, std::move(env),
                                   std::move(covered), std::move(frozen));
@@ -169,7 +178,7 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   if (const json::value* error = answer.as_object().if_contains("error")) {
     throw RunRefused(error->is_string() ? std::string(error->as_string()) : "refused", 125);
   }
-  Listening listening(socket.get(), spec.announce);
+  Listening listening(socket.get(), spec.announce, spec.summon);
   RunOutcome outcome;
   try {
     let_go(sandbox);

@@ -7,6 +7,7 @@
 #include "cli/harden.hpp"
 #include "cli/remote_run.hpp"
 #include "cli/sandboxed_run.hpp"
+#include "cli/summon.hpp"
 #include "cli/trust_command.hpp"
 #include "config/audit_place.hpp"
 #include "sandbox-launcher/view.hpp"
@@ -131,7 +132,10 @@ int run_or_throw(const RunArgs& args) {
   spec.env = args.env;
   spec.read_only = absolute_paths(args.read_only, "--ro");
   spec.read_write = absolute_paths(args.read_write, "--rw");
-  if (args.quiet == Quiet::no) spec.announce = say;
+  if (args.quiet == Quiet::no) {
+    spec.announce = say;
+    spec.summon = summon;
+  }
   const RunOutcome outcome =
       remote ? run_behind_gateway(spec, fs::absolute(args.gateway)) : run_sandboxed(spec);
   if (args.quiet == Quiet::no) print_summary(outcome);

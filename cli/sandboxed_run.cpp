@@ -2,8 +2,10 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "audit/log.hpp"
+#include "cli/approval_socket.hpp"
 #include "cli/environment.hpp"
 #include "cli/gateway_process.hpp"
 #include "cli/harden.hpp"
@@ -35,6 +37,9 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   const fs::path& named = spec.config.gateway.audit_file;
   outcome.audit_file = named.empty() ? audit_directory() / (run + ".jsonl") : named;
   auto covered = covered_directories(spec.config, spec.workspace, outcome.audit_file);
+  covered.push_back(runtime_directory());
+  std::optional<ApprovalSocket> approvals;
+  if (asks(*policy)) approvals.emplace(run);
   Sandbox::keep_signals_for_wait();
   const auto log = open_audit_log(outcome.audit_file, run, clock);
   GatewayProcess gateway(spec.config, *log, clock);
@@ -46,6 +51,8 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   session->on_tripwire = policy->on_tripwire;
   if (!policy->captures.empty()) session->secrets.expect_minting();
   session->announce = spec.announce;
+  session->summon = spec.summon;
+  session->approvals.limit(policy->ask);
   SandboxTrust trust{gateway.authority().pem(), gateway.authority().subject_hash()};
   Sandbox sandbox =
       start_sandbox(spec, trust, std::move(env), std::move(covered), believed_files(spec.config));
@@ -53,11 +60,13 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
     throw RunRefused("the audit log cannot be written: nothing was run", 125);
   gateway.start();
   gateway.serve_sandbox(session, std::move(sandbox.listeners()));
+  if (approvals) approvals->open(gateway.sessions(), *log, clock);
   SecretWatch watch({store, gateway.sessions(), *log, spec.announce});
   let_go(sandbox);
   outcome.exit_code = sandbox.wait();
 
   watch.stop();
+  if (approvals) approvals->close();
   gateway.stop();
   const bool ended = record_end(*log, *session, outcome.exit_code);
   outcome.audit_whole = log->close() && ended;

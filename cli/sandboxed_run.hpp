@@ -21,6 +21,7 @@ struct RunSpec {
   std::vector<std::filesystem::path> read_only;  // absolute
   std::vector<std::filesystem::path> read_write;
   std::function<void(const std::string&)> announce;  // lines for the person; may be empty
+  std::function<void(const std::string&)> summon;    // the same where an answer is wanted
 };
 
 struct RunOutcome {

@@ -11,15 +11,20 @@
 namespace warder {
 namespace {
 
-// Waits for a record from a thread that runs no loop.
 bool record_now(audit::Log& log, audit::Record what) {
-  std::promise<bool> done;
-  log.append(std::move(what), audit::Durability::durable, 0,
-             [&done](bool ok, std::uint64_t) { done.set_value(ok); });
-  return done.get_future().get();
+  return record_at_once(log, std::move(what)).has_value();
 }
 
 }  // namespace
+
+std::optional<std::uint64_t> record_at_once(audit::Log& log, audit::Record what) {
+  std::promise<std::optional<std::uint64_t>> done;
+  log.append(std::move(what), audit::Durability::durable, 0,
+             [&done](bool ok, std::uint64_t sequence) {
+               done.set_value(ok ? std::optional(sequence) : std::nullopt);
+             });
+  return done.get_future().get();
+}
 
 std::unique_ptr<audit::Log> open_audit_log(const std::filesystem::path& file,
                                            const std::string& run, const Clock& clock) {

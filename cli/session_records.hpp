@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ namespace warder {
 std::unique_ptr<audit::Log> open_audit_log(const std::filesystem::path& file,
                                            const std::string& run, const Clock& clock);
 
+// Waits until the record is on the disk: its sequence. nullopt: it cannot be written.
+std::optional<std::uint64_t> record_at_once(audit::Log& log, audit::Record what);
 // False: it could not be written, and nothing may begin. `command`: what runs in it, or how it comes in.
 bool record_start(audit::Log& log, const Session& session, const Config& config,
                   std::vector<std::string> command);

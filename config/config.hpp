@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "http/authority.hpp"
+#include "policy/ask.hpp"
 #include "policy/rule.hpp"
 #include "secrets/capture.hpp"
 #include "secrets/grant.hpp"
@@ -65,6 +66,7 @@ struct PolicyConfig {
   std::vector<CertificateGrant> certificates;
   std::vector<Capture> captures;
   OnTripwire on_tripwire = OnTripwire::block;
+  AskLimits ask;
 };
 
 // The connections to origins that one session keeps open for its next requests.

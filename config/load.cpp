@@ -21,7 +21,7 @@ const Keys& top_keys() {
   return kKeys;
 }
 const Keys& policy_keys() {
-  static const Keys kKeys{"a policy", {"rules", "grants", "tripwire"}};
+  static const Keys kKeys{"a policy", {"rules", "grants", "tripwire", "ask"}};
   return kKeys;
 }
 
@@ -101,6 +101,7 @@ PolicyConfig read_policy(const Reader& reader, const YamlEntry& entry,
     read_all_grants(reader, *grants, secrets, policy);
   if (const YamlNode* tripwire = reader.find(entry.value, "tripwire"))
     policy.on_tripwire = read_tripwire(reader, *tripwire);
+  if (const YamlNode* ask = reader.find(entry.value, "ask")) policy.ask = read_ask(reader, *ask);
   return policy;
 }
 

@@ -21,6 +21,8 @@ std::vector<Capture> read_captures(const Reader& reader, const YamlNode& node);
 bool is_capture_grant(const Reader& reader, const YamlNode& grant);
 // `at` of a grant.
 std::vector<Place> read_places(const Reader& reader, const YamlNode& node);
+// `ask` of a policy.
+AskLimits read_ask(const Reader& reader, const YamlNode& node);
 std::vector<HostPattern> read_hosts(const Reader& reader, const YamlNode& node);
 // Where a value comes from; `in` begins each error: "source of secret 'x'".
 SourceConfig read_source(const Reader& reader, const YamlNode& node, const std::string& in);

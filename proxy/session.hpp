@@ -10,6 +10,7 @@
 #include "audit/burst.hpp"
 #include "dns/zone.hpp"
 #include "policy/policy.hpp"
+#include "proxy/approvals.hpp"
 #include "proxy/client_identity.hpp"
 #include "proxy/denials.hpp"
 #include "proxy/life.hpp"
@@ -35,6 +36,8 @@ struct Session {
   SessionOrigins origins;
   std::function<void(const std::string&)>
       announce;  // one line for the person who runs it; may be empty
+  std::function<void(const std::string&)> summon;  // the same where an answer is wanted
+  Approvals approvals;
   SessionLife life{Life::open};
   std::atomic<bool> quarantined{false};  // nothing of it may leave any more, for good
   std::atomic<std::uint64_t> exchanges{0};
