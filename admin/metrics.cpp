@@ -31,6 +31,7 @@ constexpr std::array kProtocol = std::to_array<std::string_view>(
     {"http/1.0", "http/1.1", "h2", "tls", "tcp", "tunnel", "socks5", "other"});
 constexpr std::array kAnswer =
     std::to_array<std::string_view>({"NODATA", "NXDOMAIN", "REFUSED", "SERVFAIL", "address"});
+constexpr std::array kSaid = std::to_array<std::string_view>({"allow", "deny", "timeout"});
 constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::internal) + 1;
 
 // The last word stands for all that are not listed.
@@ -98,6 +99,10 @@ struct Metrics::Series {
                                  .Name("warder_dns_queries_total")
                                  .Help("Look-ups, by answer.")
                                  .Register(registry);
+  Family<Counter>& asked = BuildCounter()
+                               .Name("warder_approvals_total")
+                               .Help("Questions that were answered, or not in time.")
+                               .Register(registry);
   Family<Gauge>& gauges_sessions =
       BuildGauge().Name("warder_sessions").Help("Sessions that are open.").Register(registry);
   Family<Gauge>& gauges_connections = BuildGauge()
@@ -141,6 +146,7 @@ struct Metrics::Series {
   std::array<Counter*, kReasons> refused_for{};
   std::array<Counter*, kReasons> ended_with{};
   std::array<Counter*, kAnswer.size()> answered{};
+  std::array<Counter*, kSaid.size()> approvals{};
   std::array<std::array<std::array<Counter*, 2>, kProtocol.size()>, kIngress.size()> exchanges{};
 
   // All series stand from the start: adding one later would take a lock on the data path.
@@ -152,6 +158,8 @@ struct Metrics::Series {
     }
     for (std::size_t i = 0; i < kAnswer.size(); ++i)
       answered[i] = &queries.Add({{"answer", std::string(kAnswer[i])}});
+    for (std::size_t i = 0; i < kSaid.size(); ++i)
+      approvals[i] = &asked.Add({{"decision", std::string(kSaid[i])}});
     for (std::size_t way = 0; way < kIngress.size(); ++way) {
       for (std::size_t protocol = 0; protocol < kProtocol.size(); ++protocol) {
         for (std::size_t allowed = 0; allowed < 2; ++allowed) {
@@ -185,6 +193,9 @@ struct Metrics::Series {
   }
   void take(const audit::Dial&) { dials.Increment(); }
   void take(const audit::SecretChange&) { secret_changes.Increment(); }
+  void take(const audit::Approval& approval) {
+    approvals[place_of(approval.decision, kSaid)]->Increment();
+  }
   void take(const audit::Receipt& receipt) {
     ended_with[static_cast<std::size_t>(receipt.reason)]->Increment();
     up.Increment(static_cast<double>(receipt.bytes_up));

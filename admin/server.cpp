@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "admin/socket_path.hpp"
 #include "http/h1_parser.hpp"
 #include "http/h1_writer.hpp"
 
@@ -21,24 +22,14 @@ constexpr std::size_t kMostBody = 4 << 20;
 constexpr timeval kPatience{30, 0};  // for a request and for its answer
 constexpr int kBacklog = 128;
 
-sockaddr_un address_of(const std::filesystem::path& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string& text = path.native();
-  if (text.size() >= sizeof address.sun_path)
-    throw std::runtime_error(path.string() +
-                             " is too long for a socket: choose a shorter --directory");
-  std::memcpy(address.sun_path, text.data(), text.size());
-  return address;
-}
-
 bool answers(const sockaddr_un& address) {
   const Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
 Fd listen_at(const std::filesystem::path& path) {
-  const sockaddr_un address = address_of(path);
+  const SocketPath at(path);
+  const sockaddr_un& address = at.address();
   if (answers(address))
     throw std::runtime_error(path.string() + " belongs to a gateway that is running");
   std::error_code ignored;
@@ -60,6 +51,7 @@ bool is_ours(int socket, AdminRequest& request) {
   socklen_t size = sizeof peer;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
   request.uid = peer.uid;
+  request.pid = peer.pid;
   return peer.uid == ::geteuid() || peer.uid == 0;
 }
 
@@ -108,6 +100,7 @@ std::string_view phrase_of(int status) {
     case 101: return "Switching Protocols";
     case 200: return "OK";
     case 400: return "Bad Request";
+    case 403: return "Forbidden";
     case 404: return "Not Found";
     case 405: return "Method Not Allowed";
     case 409: return "Conflict";

@@ -18,7 +18,9 @@ struct AdminRequest {
   std::string path;
   std::string upgrade;  // empty: none asked for
   std::string body;     // at most 4 MiB
-  unsigned uid = 0;     // of the process that asks
+  // Who asks, by the kernel's word.
+  unsigned uid = 0;
+  int pid = 0;  // 0: it cannot be seen from here
 };
 
 struct AdminReply {

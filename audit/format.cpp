@@ -89,10 +89,33 @@ std::string body(const PolicyChange& change) {
   return out;
 }
 
+std::string body(const Approval& approval) {
+  std::string out = begin("approval");
+  Members(out)
+      .text("session", approval.session, kName)
+      .text("id", approval.id, kWord)
+      .text("decision", approval.decision, kWord)
+      .text("scope", approval.scope, kWord)
+      .text("until", approval.until, kWord)
+      .text("rule", approval.rule, kLongName)
+      .text("where", approval.where, kLongName)
+      .text("method", approval.method, kWord)
+      .text("authority", approval.authority, kLongName)
+      .text("path", approval.path, kPath)
+      .text("fields_sha256", approval.fields_sha256, kWord)
+      .text("body_sha256", approval.body_sha256, kWord)
+      .number("count", approval.count)
+      .text("how", approval.how, kWord)
+      .number("uid", approval.uid)
+      .number("pid", approval.pid)
+      .text("user", approval.user, kName);
+  return out;
+}
+
 std::string body(const Intent& intent) {
   std::string out = begin("intent");
-  Members(out)
-      .text("session", intent.session, kName)
+  Members members(out);
+  members.text("session", intent.session, kName)
       .number("exchange", intent.exchange)
       .text("ingress", intent.ingress, kWord)
       .text("protocol", intent.protocol, kWord)
@@ -103,11 +126,12 @@ std::string body(const Intent& intent) {
       .text("reason", to_string(intent.reason), kWord)
       .text("rule", intent.rule, kLongName)
       .text("where", intent.where, kLongName)
-      .objects("uses", intent.uses, kUses, [](Members& members, const SecretUsed& use) {
-        members.text("name", use.name, kName)
+      .objects("uses", intent.uses, kUses, [](Members& each, const SecretUsed& use) {
+        each.text("name", use.name, kName)
             .number("version", use.version)
             .text("place", use.place, kName);
       });
+  if (intent.approval_seq != 0) members.number("approval_seq", intent.approval_seq);
   return out;
 }
 

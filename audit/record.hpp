@@ -81,6 +81,27 @@ struct SecretMasked {
   std::uint64_t count = 0;
 };
 
+// What somebody, or the time that was over, said to a request that a rule asks about: before it goes on.
+struct Approval {
+  std::string session;
+  std::string id;        // of the question
+  std::string decision;  // "allow", "deny", "timeout"
+  std::string scope;     // "once", "rule"; empty: no yes
+  std::string until;     // RFC 3339; empty: no rule
+  std::string rule;
+  std::string where;
+  std::string method;
+  std::string authority;
+  std::string path;           // as in an Intent
+  std::string fields_sha256;  // of the header fields, placeholders as they are
+  std::string body_sha256;    // empty: the body was not read, and nothing is said of it
+  std::uint64_t count = 1;    // requests that it lets pass, or refuses
+  std::string how;            // "cli", "api"; empty: nobody answered
+  std::int64_t uid = -1;      // of the peer on the admin socket
+  std::int64_t pid = -1;
+  std::string user;
+};
+
 // Before any request byte leaves. A refusal is an Intent with decision deny and no Receipt.
 struct Intent {
   std::string session;
@@ -95,6 +116,7 @@ struct Intent {
   std::string rule;
   std::string where;
   std::vector<SecretUsed> uses;
+  std::uint64_t approval_seq = 0;  // of the Approval that lets it pass; 0: none was asked for
 };
 
 struct Receipt {
@@ -117,6 +139,6 @@ struct Receipt {
 };
 
 using Record = std::variant<SessionStart, SessionEnd, DnsQuery, Dial, SecretChange, PolicyChange,
-                            Intent, Receipt>;
+                            Approval, Intent, Receipt>;
 
 }  // namespace warder::audit

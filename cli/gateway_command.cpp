@@ -10,7 +10,7 @@
 
 #include "admin/metrics.hpp"
 #include "admin/server.hpp"
-#include "cli/admin_client.hpp"
+#include "cli/approval_service.hpp"
 #include "cli/client_files.hpp"
 #include "cli/config_watch.hpp"
 #include "cli/gateway_process.hpp"
@@ -34,8 +34,8 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-fs::path runtime_directory(const GatewayArgs& args) {
-  return args.directory.empty() ? usual_gateway_directory() : fs::absolute(args.directory);
+fs::path directory_for(const GatewayArgs& args) {
+  return args.directory.empty() ? runtime_directory() : fs::absolute(args.directory);
 }
 
 // SIGTERM, SIGINT and SIGHUP are read, not handled: for this thread and those it starts.
@@ -160,8 +160,8 @@ AdminReply answer_admin(AdminRequest request, RunService& runs, Reload& reload,
                        request.path == "/livez" || request.path == "/readyz" ||
                        request.path == "/metrics";
     reply.status = known ? 405 : 404;
-    reply.body = "there are GET /livez, /readyz, /metrics and POST " + std::string(kRunPath) +
-                 ", " + kReloadPath + "\n";
+    reply.body = "there are GET /livez, /readyz, /metrics, " + std::string(kApprovalsPath) +
+                 " and POST " + kRunPath + ", " + kReloadPath + "\n";
   }
   return reply;
 }
@@ -200,7 +200,7 @@ int run_gateway(const GatewayArgs& args) {
       open_audit_log(named.empty() ? audit_directory() / (run + ".jsonl") : named, run, clock);
   const auto log = std::make_unique<CountedLog>(std::move(file_log), metrics);
   GatewayProcess process(config, *log, clock);
-  const fs::path directory = runtime_directory(args);
+  const fs::path directory = directory_for(args);
   ClientFiles files(directory, process.authority());
 
   std::vector<Opened> opened;
@@ -212,6 +212,7 @@ int run_gateway(const GatewayArgs& args) {
     session->announce = [name = listener.name](const std::string& line) {
       say(name + ": " + line);
     };
+    session->summon = session->announce;
     if (!record_start(*log, *session, config, {"(listener)", shown(listener)}))
       throw RunRefused("the audit log cannot be written: nothing was opened", 125);
     files.write(listener, placeholders);
@@ -226,7 +227,9 @@ int run_gateway(const GatewayArgs& args) {
   RunService runs({current, store, *log, process, run, directory});
   Reload reload({current, store, process.sessions(), *log,
                  [file = fs::absolute(args.config)] { return load_config(file); }});
+  const ApprovalService approvals(process.sessions(), *log, clock);
   AdminServer admin(directory / "admin.sock", [&](AdminRequest request) {
+    if (auto reply = approvals.answer(request)) return std::move(*reply);
     return answer_admin(std::move(request), runs, reload, process, *log, metrics);
   });
   std::optional<ConfigWatch> config_watch;

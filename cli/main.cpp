@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/approve_command.hpp"
 #include "cli/audit_command.hpp"
 #include "cli/demo_command.hpp"
 #include "cli/gateway_command.hpp"
@@ -28,6 +29,7 @@ constexpr const char* kFooter = R"(Examples:
   warder init && warder trust                            a policy file for this project
   warder gateway --config warder.yaml                    the listeners of a configuration, for other sandboxes
   warder secret set github                               put a value into the encrypted store
+  warder approve                                         answer what a rule with `action: ask` waits for
   warder audit verify                                    check the record of the last run
 
 Exit codes: the command's own; 128+n for a signal; 126/127 as a shell; 2 configuration; 125 Warder itself.)";
@@ -145,6 +147,31 @@ void add_audit(CLI::App& app, AuditVerifyArgs& args, int& code) {
   verify->callback([&args, &code] { code = audit_verify_command(args); });
 }
 
+constexpr const char* kApproveFooter =
+    R"(Examples:
+  warder approve                 lists what waits, and asks about each on a terminal
+  warder approve --watch         the same, and what comes later
+  warder approve 3f9c01aa        this request, once
+  warder approve 3f9c01aa --for 10m   whatever its rule asks about in that session, for ten minutes
+  warder approve --deny 3f9c01aa)";
+
+void add_approve(CLI::App& app, ApproveArgs& args, int& code) {
+  CLI::App* approve =
+      app.add_subcommand("approve", "see the requests that wait for somebody's yes, and answer");
+  approve->footer(kApproveFooter);
+  approve->add_option("ID", args.id, "the question, or the first characters of its id");
+  approve->add_flag_callback("--deny", [&args] { args.deny = true; }, "say no");
+  approve->add_option("--for", args.time, "say yes to the rule for so long: from 1s to 24h")
+      ->type_name("TIME");
+  approve->add_flag_callback("--watch", [&args] { args.watch = true; }, "wait for more questions");
+  approve->add_flag_callback("--json", [&args] { args.json = Json::yes; }, "print JSON");
+  approve
+      ->add_option("--gateway", args.gateway,
+                   "the gateway with this admin socket (without it: all of this user that run)")
+      ->type_name("SOCK");
+  approve->callback([&args, &code] { code = approve_command(args); });
+}
+
 constexpr const char* kSecretFooter =
     R"(The value is read from standard input, or typed without echo. Examples:
   warder secret set github                        asks for the value
@@ -212,6 +239,8 @@ int command_line(int argc, char** argv) {
   add_gateway(app, gateway, code);
   ReloadArgs reload;
   add_reload(app, reload, code);
+  ApproveArgs approve;
+  add_approve(app, approve, code);
   AuditVerifyArgs verify;
   add_audit(app, verify, code);
   SecretArgs secret;

@@ -3,8 +3,12 @@
 namespace warder {
 
 SessionPolicy session_policy(const PolicyConfig& config, ClientCertificates certificates) {
-  return {Policy(config.name, config.rules), config.captures, std::move(certificates),
-          config.on_tripwire, config.limits};
+  return {Policy(config.name, config.rules),
+          config.captures,
+          std::move(certificates),
+          config.on_tripwire,
+          config.limits,
+          config.ask};
 }
 
 std::shared_ptr<Session> make_session(std::string id, const PolicyConfig& config,

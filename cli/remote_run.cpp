@@ -1,6 +1,7 @@
 #include "cli/remote_run.hpp"
 
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <array>
 #include <atomic>
@@ -9,11 +10,12 @@
 #include <system_error>
 #include <thread>
 
-#include "cli/admin_client.hpp"
 #include "cli/environment.hpp"
 #include "cli/harden.hpp"
 #include "cli/run_protocol.hpp"
 #include "cli/sandbox_start.hpp"
+#include "cli/state.hpp"
+#include "http/h1_parser.hpp"
 #include "sandbox-launcher/channel.hpp"
 
 namespace warder {
@@ -24,15 +26,60 @@ namespace json = boost::json;
 
 [[noreturn]] void gone() { throw RunRefused("the gateway has gone: nothing was run", 125); }
 
+Fd connect_to(const fs::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.native().size() >= sizeof address.sun_path)
+    throw ConfigError("--gateway " + path.string() + ": the path is too long for a socket");
+  std::memcpy(address.sun_path, path.c_str(), path.native().size());
+  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    throw RunRefused("--gateway " + path.string() + ": " + std::generic_category().message(errno) +
+                         "; start one with: warder gateway --config FILE",
+                     2);
+  }
+  return socket;
+}
+
+// The head of the answer byte by byte: what stands behind it belongs to the channel.
+std::string read_reply(int socket, int& status) {
+  H1Parser parser(H1Parser::Role::response);
+  parser.begin_response("POST");
+  std::string body;
+  status = 0;
+  for (char byte = 0;;) {
+    if (::recv(socket, &byte, 1, 0) != 1) {
+      if (status != 0 && parser.eof() == H1Event::end) return body;
+      gone();
+    }
+    std::string_view in(&byte, 1);
+    for (;;) {
+      const H1Event event = parser.next(in);
+      if (event == H1Event::need_more) break;
+      if (event == H1Event::error) gone();
+      if (event == H1Event::head) status = parser.response().status;
+      if (event == H1Event::body) body += parser.body();
+      if (event == H1Event::end || (event == H1Event::head && status == 101)) return body;
+    }
+  }
+}
+
 void ask(int socket, const RunRequest& request) {
   const std::string body = json::serialize(to_json(request));
-  const AdminAnswer answer = call_gateway(
-      socket, std::string("POST ") + kRunPath +
-                  " HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: " + kRunUpgrade +
-                  "\r\nContent-Type: application/json\r\nContent-Length: " +
-                  std::to_string(body.size()) + "\r\n\r\n" + body);
-  if (answer.status != 101)
-    throw ConfigError(answer.body.empty() ? "the gateway refused the run" : answer.body);
+  std::string text =
+      std::string("POST ") + kRunPath +
+      " HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: " + kRunUpgrade +
+      "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
+      "\r\n\r\n" + body;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t n = ::send(socket, rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (n <= 0) break;  // it may have answered already
+    rest.remove_prefix(static_cast<std::size_t>(n));
+  }
+  int status = 0;
+  const std::string reply = read_reply(socket, status);
+  if (status != 101) throw ConfigError(reply.empty() ? "the gateway refused the run" : reply);
 }
 
 json::value receive_json(int socket) {
@@ -67,8 +114,11 @@ void hand_over(int socket, SandboxListeners& listeners) {
 // Prints what the gateway says while CMD runs, and keeps its last word.
 class Listening {
  public:
-  Listening(int socket, std::function<void(const std::string&)> announce)
-      : thread_([this, socket, say = std::move(announce)] { run(socket, say); }) {}
+  using Tell = std::function<void(const std::string&)>;
+  Listening(int socket, Tell announce, Tell summon)
+      : thread_([this, socket, say = std::move(announce), call = std::move(summon)] {
+          run(socket, say, call);
+        }) {}
   ~Listening() {
     if (thread_.joinable()) thread_.join();
   }
@@ -80,7 +130,7 @@ class Listening {
   }
 
  private:
-  void run(int socket, const std::function<void(const std::string&)>& say) {
+  void run(int socket, const Tell& say, const Tell& summon) {
     for (;;) {
       Message message;
       if (!receive_message(socket, message)) break;
@@ -89,6 +139,10 @@ class Listening {
       if (failed || !value.is_object()) break;
       if (const json::value* line = value.as_object().if_contains("say")) {
         if (say && line->is_string()) say(std::string(line->as_string()));
+        continue;
+      }
+      if (const json::value* line = value.as_object().if_contains("summon")) {
+        if (summon && line->is_string()) summon(std::string(line->as_string()));
         continue;
       }
       end_ = run_end_from(value);
@@ -105,7 +159,7 @@ class Listening {
 
 RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   harden_process();
-  const Fd socket = connect_to_gateway(path);
+  const Fd socket = connect_to(path);
   auto env = sandbox_environment(spec.env);
   ask(socket.get(), {spec.policy, spec.argv, env, spec.workspace});
   auto welcome = run_welcome_from(receive_json(socket.get()));
@@ -115,6 +169,7 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   Sandbox::keep_signals_for_wait();
   std::vector<fs::path> covered(welcome->covered.begin(), welcome->covered.end());
   covered.push_back(fs::absolute(path).lexically_normal().parent_path());
+  covered.push_back(runtime_directory());
   std::vector<fs::path> frozen(welcome->frozen.begin(), welcome->frozen.end());
   Sandbox sandbox = start_sandbox(spec, {welcome->ca_pem, welcome->ca_hash}, std::move(env),
                                   std::move(covered), std::move(frozen));
@@ -123,7 +178,7 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   if (const json::value* error = answer.as_object().if_contains("error")) {
     throw RunRefused(error->is_string() ? std::string(error->as_string()) : "refused", 125);
   }
-  Listening listening(socket.get(), spec.announce);
+  Listening listening(socket.get(), spec.announce, spec.summon);
   RunOutcome outcome;
   try {
     let_go(sandbox);

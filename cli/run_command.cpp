@@ -8,6 +8,7 @@
 #include "cli/harden.hpp"
 #include "cli/remote_run.hpp"
 #include "cli/sandboxed_run.hpp"
+#include "cli/summon.hpp"
 #include "cli/trust_command.hpp"
 #include "config/audit_place.hpp"
 #include "config/profile.hpp"
@@ -184,7 +185,10 @@ int run_or_throw(const RunArgs& args) {
   if (chosen.profile) take_profile(*chosen.profile, spec);
   spec.read_only = absolute_paths(args.read_only, "--ro");
   spec.read_write = absolute_paths(args.read_write, "--rw");
-  if (args.quiet == Quiet::no) spec.announce = say;
+  if (args.quiet == Quiet::no) {
+    spec.announce = say;
+    spec.summon = summon;
+  }
   const RunOutcome outcome =
       remote ? run_behind_gateway(spec, fs::absolute(args.gateway)) : run_sandboxed(spec);
   if (args.quiet == Quiet::no) print_summary(outcome);

@@ -5,7 +5,7 @@
 //   gateway → run   RunWelcome (an HTTP error with one sentence when it is refused)
 //   run → gateway   RunListeners with the sandbox's listening sockets
 //   gateway → run   {"go": true}: the session's start is on the disk and it is served; or {"error": "…"}
-//   gateway → run   {"say": "…"}, any time: a line for the person
+//   gateway → run   {"say": "…"}, any time: a line for the person; {"summon": "…"}: one who should answer
 //   run → gateway   {"exit": code}; a peer that goes without it is taken for killed
 //   gateway → run   RunEnd
 #pragma once

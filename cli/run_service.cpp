@@ -90,14 +90,16 @@ struct SayQueue {
   static constexpr std::size_t kMost = 64;
   SayQueue() : wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-  void push(const std::string& line) {
+  using Line = std::pair<std::string, std::string>;  // the key, and what is said
+
+  void push(Line line) {
     const std::scoped_lock lock(mutex);
     if (lines.size() >= kMost) return;
-    lines.push_back(line);
+    lines.push_back(std::move(line));
     const std::uint64_t one = 1;
     (void)!::write(wake.get(), &one, sizeof one);
   }
-  std::deque<std::string> take() {
+  std::deque<Line> take() {
     const std::scoped_lock lock(mutex);
     std::uint64_t count = 0;
     (void)!::read(wake.get(), &count, sizeof count);
@@ -105,7 +107,7 @@ struct SayQueue {
   }
 
   std::mutex mutex;
-  std::deque<std::string> lines;
+  std::deque<Line> lines;
   Fd wake;
 };
 
@@ -153,7 +155,8 @@ AdminReply RunService::begin(const AdminRequest& request) {
   } catch (const std::exception& error) {
     return refused(400, error.what());
   }
-  run->session->announce = [say = run->say](const std::string& line) { say->push(line); };
+  run->session->announce = [say = run->say](const std::string& line) { say->push({"say", line}); };
+  run->session->summon = [say = run->say](const std::string& line) { say->push({"summon", line}); };
   run->request = std::move(*asked);
   run->config = config;
   AdminReply reply;
@@ -203,8 +206,8 @@ void RunService::carry_on(Run& run, int socket) {
   while (there) {
     std::array<pollfd, 2> waiting{{{socket, POLLIN, 0}, {run.say->wake.get(), POLLIN, 0}}};
     if (::poll(waiting.data(), waiting.size(), -1) < 0) continue;
-    for (const std::string& line : run.say->take())
-      there = there && send_message(socket, json::serialize(json::object{{"say", line}}));
+    for (const auto& [key, line] : run.say->take())
+      there = there && send_message(socket, json::serialize(json::object{{key, line}}));
     if (waiting[0].revents == 0) continue;
     Message message;
     if (!receive_message(socket, message)) break;

@@ -3,8 +3,10 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "audit/log.hpp"
+#include "cli/approval_socket.hpp"
 #include "cli/environment.hpp"
 #include "cli/gateway_process.hpp"
 #include "cli/harden.hpp"
@@ -48,6 +50,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   const fs::path& named = spec.config.gateway.audit_file;
   outcome.audit_file = named.empty() ? audit_directory() / (run + ".jsonl") : named;
   auto covered = covered_directories(spec.config, spec.workspace, outcome.audit_file);
+  covered.push_back(runtime_directory());
   const std::vector<fs::path> believed = believed_files(spec.config);
   PrivateHomeSpec shown{spec.home, caller_home(), spec.workspace, covered};
   shown.withheld.insert(shown.withheld.end(), believed.begin(), believed.end());
@@ -55,12 +58,15 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   for (const std::string& note : home.notes()) {
     if (spec.announce) spec.announce(note);
   }
+  std::optional<ApprovalSocket> approvals;
+  if (asks(*policy)) approvals.emplace(run);
   Sandbox::keep_signals_for_wait();
   const auto log = open_audit_log(outcome.audit_file, run, clock);
   GatewayProcess gateway(spec.config, *log, clock);
 
   auto session = make_session(run, *policy, std::move(prepared));
   session->announce = spec.announce;
+  session->summon = spec.summon;
   SandboxTrust trust{gateway.authority().pem(), gateway.authority().subject_hash()};
   Sandbox sandbox =
       start_sandbox(spec, trust, std::move(env), std::move(covered), believed, home.trees());
@@ -68,11 +74,13 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
     throw RunRefused("the audit log cannot be written: nothing was run", 125);
   gateway.start();
   gateway.serve_sandbox(session, std::move(sandbox.listeners()));
+  if (approvals) approvals->open(gateway.sessions(), *log, clock);
   SecretWatch watch({store, gateway.sessions(), *log, spec.announce});
   let_go(sandbox);
   outcome.exit_code = sandbox.wait();
 
   watch.stop();
+  if (approvals) approvals->close();
   gateway.stop();
   const bool ended = record_end(*log, *session, outcome.exit_code);
   outcome.audit_whole = log->close() && ended;

@@ -10,9 +10,15 @@
 
 namespace warder {
 bool record_now(audit::Log& log, audit::Record what) {
-  std::promise<bool> done;
+  return record_at_once(log, std::move(what)).has_value();
+}
+
+std::optional<std::uint64_t> record_at_once(audit::Log& log, audit::Record what) {
+  std::promise<std::optional<std::uint64_t>> done;
   log.append(std::move(what), audit::Durability::durable, 0,
-             [&done](bool ok, std::uint64_t) { done.set_value(ok); });
+             [&done](bool ok, std::uint64_t sequence) {
+               done.set_value(ok ? std::optional(sequence) : std::nullopt);
+             });
   return done.get_future().get();
 }
 

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ std::unique_ptr<audit::Log> open_audit_log(const std::filesystem::path& file,
 // Waits until it is on the disk. False: it could not be written.
 bool record_now(audit::Log& log, audit::Record what);
 
+// Waits until the record is on the disk: its sequence. nullopt: it cannot be written.
+std::optional<std::uint64_t> record_at_once(audit::Log& log, audit::Record what);
 // False: it could not be written, and nothing may begin. `command`: what runs in it, or how it comes in.
 bool record_start(audit::Log& log, const Session& session, const Config& config,
                   std::vector<std::string> command);

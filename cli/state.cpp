@@ -1,6 +1,7 @@
 #include "cli/state.hpp"
 
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -34,6 +35,26 @@ std::filesystem::path state_directory() {
 
 std::filesystem::path audit_key_file() { return state_directory() / "audit.key"; }
 std::filesystem::path audit_directory() { return state_directory() / "audit"; }
+
+std::filesystem::path runtime_directory() {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  if (runtime != nullptr && runtime[0] == '/') return std::filesystem::path(runtime) / "warder";
+  return state_directory() / "run";
+}
+
+std::filesystem::path runs_directory() { return runtime_directory() / "runs"; }
+
+void make_private_directory(const std::filesystem::path& directory) {
+  std::filesystem::create_directories(directory.parent_path());
+  (void)::mkdir(directory.c_str(), 0700);
+  struct stat info{};
+  const bool good = ::lstat(directory.c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+                    info.st_uid == ::geteuid() && (info.st_mode & 077) == 0;
+  if (!good) {
+    throw std::runtime_error(directory.string() +
+                             " is no directory that only you can enter: remove it, or chmod 700");
+  }
+}
 
 void make_state_directories() {
   for (const auto& directory : {state_directory(), audit_directory()}) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "http/authority.hpp"
+#include "policy/ask.hpp"
 #include "policy/limits.hpp"
 #include "policy/rule.hpp"
 #include "secrets/capture.hpp"
@@ -67,6 +68,7 @@ struct PolicyConfig {
   std::vector<Capture> captures;
   OnTripwire on_tripwire = OnTripwire::block;
   Limits limits{};
+  AskLimits ask;
 };
 
 // The connections to origins that one session keeps open for its next requests.

@@ -22,7 +22,7 @@ const Keys& top_keys() {
   return kKeys;
 }
 const Keys& policy_keys() {
-  static const Keys kKeys{"a policy", {"include", "rules", "grants", "tripwire", "limits"}};
+  static const Keys kKeys{"a policy", {"include", "rules", "grants", "tripwire", "ask", "limits"}};
   return kKeys;
 }
 
@@ -102,6 +102,7 @@ PolicyConfig read_policy(const Reader& reader, const YamlEntry& entry) {
     policy.on_tripwire = read_tripwire(reader, *tripwire);
   if (const YamlNode* limits = reader.find(entry.value, "limits"))
     policy.limits = read_limits(reader, *limits);
+  if (const YamlNode* ask = reader.find(entry.value, "ask")) policy.ask = read_ask(reader, *ask);
   return policy;
 }
 

@@ -58,12 +58,9 @@ std::string method_of(const Reader& reader, const YamlNode& node) {
 Action action_of(const Reader& reader, const YamlNode& node) {
   const std::string& action = reader.text(node, "action");
   std::vector<std::string> known;
-  for (const Action one : {Action::allow, Action::deny, Action::tcp, Action::tunnel}) {
+  for (const Action one : {Action::allow, Action::deny, Action::ask, Action::tcp, Action::tunnel}) {
     if (action == to_string(one)) return one;
     known.emplace_back(to_string(one));
-  }
-  if (action == "ask") {
-    reader.fail(node.place, "action 'ask' is not there yet: use allow, deny, tcp or tunnel");
   }
   reader.fail(node.place, "unknown action " + in_quotes(action) + did_you_mean(action, known));
 }
@@ -102,7 +99,7 @@ void refuse_contradictions(const Reader& reader, const YamlNode& node, const Rul
                                 "it, and write it in the rule that allows");
   }
   for (const std::string& method : rule.methods) {
-    if (rule.action == Action::allow && (method == "TRACE" || method == "CONNECT")) {
+    if (is_inspected(rule.action) && (method == "TRACE" || method == "CONNECT")) {
       reader.fail(node.place, "rule '" + rule.name + "' allows method \"" + method +
                                   "\", which is always refused: remove it");
     }

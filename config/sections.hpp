@@ -22,6 +22,8 @@ bool is_capture_grant(const Reader& reader, const YamlNode& grant);
 Limits read_limits(const Reader& reader, const YamlNode& node);
 // `at` of a grant.
 std::vector<Place> read_places(const Reader& reader, const YamlNode& node);
+// `ask` of a policy.
+AskLimits read_ask(const Reader& reader, const YamlNode& node);
 std::vector<HostPattern> read_hosts(const Reader& reader, const YamlNode& node);
 // Where a value comes from; `in` begins each error: "source of secret 'x'".
 SourceConfig read_source(const Reader& reader, const YamlNode& node, const std::string& in);

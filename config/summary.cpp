@@ -21,7 +21,7 @@ std::string ports_of(const Rule& rule) {
     return rule.action == Action::deny ? "every port" : "443 (TLS), 80 (clear text)";
   }
   return joined(rule.ports, [&](std::uint16_t port) {
-    const bool allow = rule.action == Action::allow;
+    const bool allow = is_inspected(rule.action);
     return std::to_string(port) + (allow && port == 443  ? " (TLS)"
                                    : allow && port == 80 ? " (clear text)"
                                                          : "");
@@ -53,6 +53,7 @@ std::string line_of(const Rule& rule) {
   std::string out = "  " + std::string(to_string(rule.action));
   out.append(9 - out.size(), ' ');
   out += hosts_of(rule.hosts) + " : " + ports_of(rule) + " · " + what_of(rule);
+  if (rule.action == Action::ask) out += " · somebody says yes first";
   if (rule.allow_private) out += " · private addresses too";
   return out + "   [" + rule.name + ", " + rule.where + "]\n";
 }

@@ -148,10 +148,16 @@ std::string text_of(const PolicyConfig& policy) {
   const bool has_grants =
       !policy.grants.empty() || !policy.certificates.empty() || !policy.captures.empty();
   const bool quarantines = policy.on_tripwire == OnTripwire::quarantine;
-  if (policy.rules.empty() && !has_grants && !quarantines && policy.limits.empty())
+  const bool bounds_asking = policy.ask != AskLimits();
+  if (policy.rules.empty() && !has_grants && !quarantines && !bounds_asking &&
+      policy.limits.empty())
     return out + " {rules: []}\n";
   out += '\n';
   if (quarantines) out += "    tripwire: quarantine\n";
+  if (bounds_asking) {
+    out += "    ask: {timeout: " + std::to_string(policy.ask.timeout.count()) +
+           "ms, pending: " + std::to_string(policy.ask.pending) + "}\n";
+  }
   if (!policy.limits.empty()) out += text_of(policy.limits);
   if (!policy.rules.empty()) out += "    rules:\n";
   for (const Rule& rule : policy.rules) out += text_of(rule);

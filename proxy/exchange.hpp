@@ -33,6 +33,9 @@ struct Upload {
   asio::steady_timer finished;  // cancelled when running turns false
   // A small body whose length may change is read and swapped before its head leaves.
   std::optional<WipedBytes> whole;
+  // Was read, as it came, before somebody was asked: the first to be taken, before what the client still sends.
+  std::optional<WipedBytes> ahead;
+  bool ahead_taken = false;
 };
 
 struct Exchange {
@@ -72,6 +75,7 @@ struct Exchange {
   std::string target;                // origin form
   std::string shown_path;            // as recorded
   audit::Receipt receipt;
+  std::uint64_t approval = 0;   // the record of the yes that it waited for; 0: none was needed
   bool let_through = false;     // the intent was accepted
   bool receipt_due = false;     // and its receipt is not written yet
   bool word_waits = false;      // the end of a word is held for a moment (download.cpp)
@@ -101,6 +105,9 @@ Refusal tripped(const Exchange& exchange, const BodyTripwire& tripwire, std::str
 Refusal tripped(const Exchange& exchange, const SwapRefusal& refused, std::string_view where);
 // Adds to the receipt what was swapped in the body, or in a message. (upload.cpp)
 void note_swapped(Exchange& exchange, const std::vector<BodySwap::Count>& counts);
+
+// Reads a small body to its end, for somebody to see: exchange.upload.ahead has it, where that can be done. (upload.cpp)
+Task<std::optional<Refusal>> read_ahead(Exchange& exchange);
 
 // What the body's swap asks of the head, before the intent: framing, length, digests; of a small body the swap itself.
 // (upload.cpp)

@@ -6,6 +6,9 @@ namespace warder {
 
 Task<BodyStep> H1Client::read_body() {
   Input& input = connection_.input;
+  // Between two bytes of it, however long ago the head came.
+  if (!std::exchange(reads_body_, true))
+    connection_.stream.limit_reads(connection_.gateway.limits.client_idle);
   for (;;) {
     std::string_view in = input.view();
     const H1Event event = connection_.parser.next(in);

@@ -36,6 +36,7 @@ class H1Client final : public ClientLeg {
   bool left_ = false;  // something of the answer
   std::uint64_t bytes_written_ = 0;
   bool stopped_ = false;
+  bool reads_body_ = false;
 };
 
 }  // namespace warder

@@ -3,6 +3,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 
+#include "proxy/await_approval.hpp"
 #include "proxy/metering.hpp"
 #include "proxy/record.hpp"
 #include "proxy/still_allowed.hpp"
@@ -45,6 +46,7 @@ audit::Intent intent_of(const Exchange& exchange, std::string decision) {
     intent.uses.push_back({use.secret, use.version, use.place});
   for (const SecretUse& use : exchange.body.uses)
     intent.uses.push_back({use.secret, use.version, use.place});
+  intent.approval_seq = exchange.approval;
   for (const ForeignCredential& own : exchange.swap.foreign) {
     const bool stripped = own.what == Grant::Foreign::strip;
     intent.uses.push_back({stripped ? "foreign:stripped" : "foreign:passed", 0, own.place});
@@ -321,7 +323,8 @@ Task<After> refuse(Exchange& exchange, Refusal refusal) {
     exchange.client.abort();
     co_return After::close;
   }
-  const bool stays = exchange.client_keeps_alive && exchange.is_request_done();
+  const bool is_read = exchange.is_request_done() || exchange.upload.ahead;
+  const bool stays = exchange.client_keeps_alive && is_read;
   const Persist persist = stays ? Persist::keep_alive : Persist::close;
   const bool sent = co_await answer_refusal(exchange.client, refusal, exchange.head,
                                             exchange.client_version, persist);
@@ -356,18 +359,18 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
     co_return co_await refuse(exchange, std::move(refusal));
   }
   renew_refusal(connection);
-  const Judgement judged =
+  Judgement judged =
       judge(exchange.head, exchange.framing, connection.arrival, exchange.policy->policy);
   exchange.authority = judged.authority;
   exchange.target = origin_form(judged.target);
   exchange.shown_path = audited_path(judged.target, *exchange.secrets);
   if (auto refused = refuse_connection(exchange))
     co_return co_await refuse(exchange, std::move(*refused));
-  if (!judged.verdict.allows()) co_return co_await refuse(exchange, refusal_of(judged));
+  if (judged.verdict.decision == Decision::deny)
+    co_return co_await refuse(exchange, refusal_of(judged));
   if (auto refused = admit(exchange)) co_return co_await refuse(exchange, std::move(*refused));
-  exchange.private_addresses =
-      judged.verdict.allow_private ? PrivateAddresses::allowed : PrivateAddresses::refused;
-  exchange.max_body = judged.verdict.max_body;
+  std::optional<RequestHead> as_sent;
+  if (judged.verdict.decision == Decision::ask) as_sent = exchange.head;
 
   // After the policy, never before: its decision must not depend on what a placeholder stands for.
   auto planned = plan_swap(exchange.head, *exchange.authority, *exchange.secrets);
@@ -409,6 +412,13 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   }
   if (auto refused = plan_what_follows(exchange))
     co_return co_await refuse(exchange, refusal_of(*refused));
+  if (as_sent) {
+    auto unanswered = co_await await_approval(exchange, *as_sent, judged);
+    if (unanswered) co_return co_await refuse(exchange, std::move(*unanswered));
+  }
+  exchange.private_addresses =
+      judged.verdict.allow_private ? PrivateAddresses::allowed : PrivateAddresses::refused;
+  exchange.max_body = judged.verdict.max_body;
   if (!exchange.websocket && !exchange.body.empty()) {
     auto unfit = co_await prepare_body(exchange);
     if (unfit) co_return co_await refuse(exchange, std::move(*unfit));

@@ -88,21 +88,6 @@ std::optional<Arrival> arrival_of(const Target& target, std::string& wrong) {
   return arrival;
 }
 
-// Where no grant could name it, it may stand across what the grammar keeps apart.
-std::string without_placeholders(const std::string& text, const SessionSecrets& secrets) {
-  std::string out;
-  std::size_t at = 0;
-  for (;;) {
-    const Matcher::Hit hit = secrets.placeholders().find(text, at);
-    if (hit.pattern == Matcher::npos) break;
-    out.append(text, at, hit.begin - at);
-    out += "[secret:" + secrets.credentials()[hit.pattern].name + "]";
-    at = hit.end;
-  }
-  out.append(text, at);
-  return out;
-}
-
 }  // namespace
 
 std::optional<std::uint64_t> body_bytes_of(const Framing& framing) {
@@ -167,7 +152,25 @@ Judgement judge(const RequestHead& head, const Framing& framing, const Arrival& 
   return judgement;
 }
 
-std::string audited_path(const Target& target, const SessionSecrets& secrets) {
+std::string without_placeholders(const std::string& text, const SessionSecrets& secrets) {
+  std::string out;
+  std::size_t at = 0;
+  for (;;) {
+    const Matcher::Hit hit = secrets.placeholders().find(text, at);
+    if (hit.pattern == Matcher::npos) break;
+    out.append(text, at, hit.begin - at);
+    out += "[secret:" + secrets.credentials()[hit.pattern].name + "]";
+    at = hit.end;
+  }
+  out.append(text, at);
+  return out;
+}
+
+namespace {
+
+enum class QueryValues : std::uint8_t { left_out, shown };
+
+std::string path_with(const Target& target, const SessionSecrets& secrets, QueryValues values) {
   const std::string text = target.has_query ? target.path + '?' + target.query : target.path;
   const std::size_t query = target.has_query ? target.path.size() : text.size();
   const auto hits = target_hits(text, secrets.placeholders());
@@ -183,13 +186,24 @@ std::string audited_path(const Target& target, const SessionSecrets& secrets) {
     const char c = text[at++];
     if (at > query && (c == '&' || c == ';')) in_value = false;
     if (!in_value) shown += c;
-    if (at > query && c == '=' && !in_value) {
+    if (values == QueryValues::left_out && at > query && c == '=' && !in_value) {
       in_value = true;
       const bool is_swapped = hit != hits.end() && at == hit->begin;
       if (!is_swapped) shown += "…";
     }
   }
+  // Where no grant could name it, it may stand across what the grammar keeps apart.
   return without_placeholders(shown, secrets);
+}
+
+}  // namespace
+
+std::string audited_path(const Target& target, const SessionSecrets& secrets) {
+  return path_with(target, secrets, QueryValues::left_out);
+}
+
+std::string shown_path(const Target& target, const SessionSecrets& secrets) {
+  return path_with(target, secrets, QueryValues::shown);
 }
 
 }  // namespace warder

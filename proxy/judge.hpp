@@ -45,5 +45,9 @@ std::optional<Authority> authority_of(const Arrival& arrival);
 
 // A target as it may be recorded and shown: placeholders of this session as [secret:NAME], query values as "…".
 std::string audited_path(const Target& target, const SessionSecrets& secrets);
+// The same with query values, for the eyes of somebody who is asked.
+std::string shown_path(const Target& target, const SessionSecrets& secrets);
+// Text of the sandbox's own with its placeholders as [secret:NAME].
+std::string without_placeholders(const std::string& text, const SessionSecrets& secrets);
 
 }  // namespace warder

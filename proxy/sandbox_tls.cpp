@@ -1,5 +1,6 @@
 #include "proxy/sandbox_tls.hpp"
 
+#include "policy/ask.hpp"
 #include "proxy/record.hpp"
 
 namespace warder {
@@ -41,8 +42,9 @@ Task<HttpVersion> version_of_origin(Connection& connection, Verdict verdict) {
   const Authority authority = *authority_of(connection.arrival);
   if (const auto known = connection.gateway.versions.find(authority)) co_return *known;
   // A client certificate is for requests that were allowed, and without it the answer would mean nothing.
-  if (connection.session->policy.now()->certificates.find(authority.host))
-    co_return HttpVersion::http11;
+  const auto policy = connection.session->policy.now();
+  if (policy->certificates.find(authority.host)) co_return HttpVersion::http11;
+  if (!may_dial_unasked(policy->policy.rules(), authority)) co_return HttpVersion::http11;
   const auto allowed =
       verdict.allow_private ? PrivateAddresses::allowed : PrivateAddresses::refused;
   const auto permit = [&] { return record_dial(connection, authority, verdict); };

@@ -10,6 +10,7 @@
 #include "audit/burst.hpp"
 #include "dns/zone.hpp"
 #include "policy/meter.hpp"
+#include "proxy/approvals.hpp"
 #include "proxy/denials.hpp"
 #include "proxy/life.hpp"
 #include "proxy/session_origins.hpp"
@@ -23,6 +24,7 @@ struct Session {
           std::shared_ptr<const SessionSecrets> held)
       : id(std::move(session_id)), policy(std::move(session_policy)), secrets(std::move(held)) {
     meter.set_limits(policy.now()->limits);
+    approvals.limit(policy.now()->ask);
   }
 
   const std::string id;
@@ -35,6 +37,8 @@ struct Session {
   SessionOrigins origins;
   std::function<void(const std::string&)>
       announce;  // one line for the person who runs it; may be empty
+  std::function<void(const std::string&)> summon;  // the same where an answer is wanted
+  Approvals approvals;
   SessionLife life{Life::open};
   std::atomic<bool> quarantined{false};  // nothing of it may leave any more, for good
   std::atomic<std::uint64_t> exchanges{0};
@@ -59,7 +63,11 @@ struct Session {
     const std::vector<Capture> captures = next.captures;
     if (!captures.empty()) secrets.expect_minting();
     meter.set_limits(next.limits);
-    secrets.regrant(std::move(grants), captures, [&] { policy.replace(std::move(next)); });
+    approvals.limit(next.ask);
+    secrets.regrant(std::move(grants), captures, [&] {
+      policy.replace(std::move(next));
+      approvals.forget_rules();
+    });
   }
   // At the end of the lifetime that its limits give it, it ends. (metering.cpp)
   void end_when_due(SteadyTime now);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "policy/ask.hpp"
 #include "policy/limits.hpp"
 #include "policy/policy.hpp"
 #include "proxy/client_identity.hpp"
@@ -23,6 +24,7 @@ struct SessionPolicy {
   ClientCertificates certificates;
   OnTripwire on_tripwire = OnTripwire::block;
   Limits limits;
+  AskLimits ask;
   std::uint64_t generation = 0;  // how many this session had before
 };
 

@@ -34,7 +34,8 @@ bool StillAllowed::is_policy_kept() {
   if (std::exchange(policy_seen_, changes) == changes) return true;
   const auto now = policy.now();
   const Verdict verdict = now->policy.authorize(facts_of(exchange_));
-  if (!verdict.allows()) return false;
+  const bool is_approved = verdict.decision == Decision::ask && exchange_.approval != 0;
+  if (!verdict.allows() && !is_approved) return false;
   if (exchange_.private_addresses == PrivateAddresses::allowed && !verdict.allow_private)
     return false;
   return !exchange_.identity || now->certificates.find(exchange_.authority->host) != nullptr;

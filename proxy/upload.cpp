@@ -48,6 +48,14 @@ Task<bool> send(Exchange& exchange, std::string_view piece) {
   co_return co_await exchange.origin->send_body(piece);
 }
 
+Task<BodyStep> next_step(Exchange& exchange) {
+  Upload& upload = exchange.upload;
+  if (!upload.ahead) co_return co_await exchange.client.read_body();
+  if (upload.ahead->empty() || std::exchange(upload.ahead_taken, true))
+    co_return BodyStep::at_end();
+  co_return BodyStep::bytes(as_view(*upload.ahead));
+}
+
 // What a body goes through: the wire alone, or a swap that has one.
 class BodyFilter {
  public:
@@ -123,7 +131,7 @@ Task<> finish(Exchange& exchange, std::string_view rest) {
 Task<> pump(Exchange& exchange) {
   BodyFilter filter(exchange);
   while (!exchange.upload.stopping) {
-    const BodyStep step = co_await exchange.client.read_body();
+    const BodyStep step = co_await next_step(exchange);
     if (step.kind == BodyStep::Kind::failed) {
       if (!exchange.upload.stopping) fail(exchange, plain(step.reason, step.detail));
       co_return;
@@ -152,7 +160,7 @@ Task<std::optional<Refusal>> swap_whole(Exchange& exchange) {
   BodyFilter filter(exchange);
   WipedBytes whole;
   for (bool at_end = false; !at_end;) {
-    const BodyStep step = co_await exchange.client.read_body();
+    const BodyStep step = co_await next_step(exchange);
     if (step.kind == BodyStep::Kind::failed) co_return plain(step.reason, step.detail);
     if (auto refused = past_the_most(exchange, step.piece)) co_return refused;
     at_end = step.kind == BodyStep::Kind::end;
@@ -211,6 +219,36 @@ void note_swapped(Exchange& exchange, const std::vector<BodySwap::Count>& counts
     else
       swapped.push_back({found.name, found.place, found.count});
   }
+}
+
+Task<std::optional<Refusal>> read_ahead(Exchange& exchange) {
+  const bool is_small = exchange.framing.kind == Framing::Kind::length &&
+                        exchange.framing.length > 0 && exchange.framing.length <= kSmallBody;
+  if (!is_small) co_return std::nullopt;
+  if (exchange.head.fields.has_token("expect", "100-continue")) {
+    ResponseHead go_on;
+    go_on.status = 100;
+    go_on.phrase = "Continue";
+    const bool heard = co_await exchange.client.write_interim(go_on);
+    if (!heard) co_return plain(Reason::client_broken);
+    exchange.head.fields.remove("expect");  // it is done: the body is here
+  }
+  // The wire as it will be, but for what a grant lets in: that is told apart when it is swapped.
+  std::optional<BodyTripwire> wire;
+  if (exchange.body.empty()) wire.emplace(*exchange.secrets);
+  std::string held;
+  WipedBytes whole;
+  for (;;) {
+    const BodyStep step = co_await exchange.client.read_body();
+    if (step.kind == BodyStep::Kind::failed) co_return plain(step.reason, step.detail);
+    const bool at_end = step.kind == BodyStep::Kind::end;
+    if (wire) (void)(at_end ? wire->finish(held) : wire->feed(step.piece, held));
+    if (wire && wire->hit()) co_return tripped(exchange, *wire, "the request body");
+    if (at_end) break;
+    whole.insert(whole.end(), step.piece.begin(), step.piece.end());
+  }
+  exchange.upload.ahead = std::move(whole);
+  co_return std::nullopt;
 }
 
 Task<std::optional<Refusal>> prepare_body(Exchange& exchange) {

@@ -51,6 +51,34 @@ TEST_CASE("golden: the line of every record type") {
             R"("type":"policy","session":"s1","policy":"agent","policy_sha256":"ab12",)"
             R"("change":"replaced","by":"SIGHUP","detail":"")" +
             kEnd);
+  Approval approval;
+  approval.session = "s1";
+  approval.id = "3f9c";
+  approval.decision = "allow";
+  approval.scope = "rule";
+  approval.until = "2026-11-29T12:10:00Z";
+  approval.rule = "r";
+  approval.where = "t.yaml:3";
+  approval.method = "POST";
+  approval.authority = "https://api.test";
+  approval.path = "/v1";
+  approval.fields_sha256 = "ab";
+  approval.body_sha256 = "cd";
+  approval.how = "cli";
+  approval.uid = 1000;
+  approval.pid = 7;
+  approval.user = "ann";
+  CHECK(line_of(body_of(Record(approval))) ==
+        kBegin +
+            R"("type":"approval","session":"s1","id":"3f9c","decision":"allow","scope":"rule",)"
+            R"("until":"2026-11-29T12:10:00Z","rule":"r","where":"t.yaml:3","method":"POST",)"
+            R"("authority":"https://api.test","path":"/v1","fields_sha256":"ab",)"
+            R"("body_sha256":"cd","count":1,"how":"cli","uid":1000,"pid":7,"user":"ann")" +
+            kEnd);
+  Intent approved = intent(3);
+  approved.uses.clear();
+  approved.approval_seq = 12;
+  CHECK(line_of(body_of(Record(approved))).ends_with(R"("uses":[],"approval_seq":12,"prev":""})"));
   CHECK(line_of(body_of(Record(intent(3)))) ==
         kBegin +
             R"("type":"intent","session":"s1","exchange":3,"ingress":"transparent",)"
@@ -120,7 +148,10 @@ TEST_CASE("BR-133 no record outgrows what is set aside for it") {
   Intent wanted{huge, kMost, huge,
                 huge, huge,  huge,
                 huge, huge,  Reason::upstream_resolve_failed,
-                huge, huge,  std::vector<SecretUsed>(500, {huge, UINT32_MAX, huge})};
+                huge, huge,  std::vector<SecretUsed>(500, {huge, UINT32_MAX, huge}),
+                kMost};
+  const Approval said{huge, huge, huge, huge,  huge, huge,      huge,      huge, huge,
+                      huge, huge, huge, kMost, huge, INT64_MIN, INT64_MIN, huge};
   Receipt answered{huge,
                    kMost,
                    kMost,
@@ -147,6 +178,7 @@ TEST_CASE("BR-133 no record outgrows what is set aside for it") {
   CHECK(size(body_of(Record(DnsQuery{huge, huge, huge, huge, Reason::none}))) < kMaxRecordBytes);
   CHECK(size(body_of(Record(Dial{huge, huge, huge, huge, huge}))) < kMaxRecordBytes);
   CHECK(size(body_of(Record(wanted))) < kMaxRecordBytes);
+  CHECK(size(body_of(Record(said))) < kMaxRecordBytes);
   CHECK(size(body_of(Record(answered))) < kMaxReceiptBytes);
   CHECK(size(body_of(LogHeader{huge, huge, huge, huge})) < kMaxRecordBytes);
   CHECK(size(body_of(Repair{huge, kMost, huge})) < kMaxRecordBytes);

@@ -1,0 +1,18 @@
+// One request over an admin socket.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace warder {
+
+struct AdminAnswer {
+  int status = 0;  // 0: nobody listens there any more
+  std::string body;
+};
+
+// Throws std::runtime_error when the gateway is there and does not answer.
+AdminAnswer ask_admin(const std::filesystem::path& socket, const std::string& method,
+                      const std::string& target, const std::string& body = "");
+
+}  // namespace warder
