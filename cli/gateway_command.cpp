@@ -125,14 +125,6 @@ void drain(GatewayProcess& process, const Signals& signals, std::chrono::seconds
   (void)wait(kLastWords);
 }
 
-AdminReply answer_reload(const AdminRequest& request, Reload& reload) {
-  const Reload::Outcome outcome = reload.run("uid " + std::to_string(request.uid));
-  AdminReply reply;
-  reply.status = outcome.error.empty() ? 200 : 409;
-  reply.body = outcome.said() + "\n";
-  return reply;
-}
-
 AdminReply answer_admin(AdminRequest request, RunService& runs, Reload& reload,
                         GatewayProcess& process, const audit::Log& log, const Metrics& metrics) {
   AdminReply reply;
@@ -142,7 +134,7 @@ AdminReply answer_admin(AdminRequest request, RunService& runs, Reload& reload,
     reply.status = 503;
     reply.body = "the gateway is draining: it takes no new runs";
   } else if (request.path == kReloadPath && request.method == "POST") {
-    return answer_reload(request, reload);
+    return reload.answer(request);
   } else if (request.path == "/livez" && is_get) {
     reply.body = "ok\n";
   } else if (request.path == "/readyz" && is_get) {

@@ -124,10 +124,11 @@ void add_gateway(CLI::App& app, GatewayArgs& args, int& code) {
 
 void add_reload(CLI::App& app, ReloadArgs& args, int& code) {
   CLI::App* reload = app.add_subcommand(
-      "reload", "have a running gateway read its configuration again: all of it, or nothing");
+      "reload",
+      "have a running gateway, or run, read its configuration again: all of it, or nothing");
   reload
       ->add_option("--gateway", args.gateway,
-                   "its admin socket (without it: $XDG_RUNTIME_DIR/warder/admin.sock)")
+                   "its admin socket (without it: the only gateway or run of yours)")
       ->type_name("SOCK");
   reload->callback([&args, &code] { code = reload_command(args); });
 }

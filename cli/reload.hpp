@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "admin/server.hpp"
 #include "audit/log.hpp"
 #include "cli/current_config.hpp"
 #include "cli/secret_store.hpp"
@@ -13,8 +14,11 @@
 
 namespace warder {
 
+inline constexpr const char* kReloadPath = "/v1/reload";
+
 class Reload {
  public:
+  static constexpr std::size_t kMostLines = 100;  // of a difference that is shown
   struct Parts {
     CurrentConfig& config;
     SecretStore& store;
@@ -25,12 +29,15 @@ class Reload {
   explicit Reload(Parts parts) : parts_(std::move(parts)) {}
 
   struct Outcome {
-    std::string error;         // one sentence; empty: it counts from now on
-    std::size_t sessions = 0;  // whose policy has changed
-    std::string said() const;  // a line for a person
+    std::string error;               // one sentence; empty: it counts from now on
+    std::size_t sessions = 0;        // whose policy has changed
+    std::vector<std::string> lines;  // of the configuration: "+ new", "- old"
+    std::string said() const;        // for a person: a line, and these behind it
   };
   // Any thread, one at a time. `by` is recorded: "SIGHUP", "uid 1000".
   Outcome run(const std::string& by);
+  // POST kReloadPath: 200, or 409 and nothing has changed.
+  AdminReply answer(const AdminRequest& request);
 
  private:
   struct Change;
@@ -41,6 +48,8 @@ class Reload {
   std::mutex mutex_;
 };
 
+// The lines that stand in only one of two texts, at most kMostLines of them: "- old", "+ new".
+std::vector<std::string> changed_lines(const std::string& before, const std::string& next);
 // What a reload cannot change: the sentence that says so, or empty.
 std::string unchangeable(const Config& before, const Config& next);
 

@@ -1,5 +1,6 @@
 #include "cli/run_command.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -64,7 +65,9 @@ bool is_set(const std::string& variable) {
   return value != nullptr && *value != '\0';
 }
 
-Chosen choose(const RunArgs& args, const fs::path& workspace) {
+using IsSet = std::function<bool(const std::string&)>;
+
+Chosen choose(const RunArgs& args, const fs::path& workspace, const IsSet& is_set) {
   Chosen chosen{base_config(args, workspace), {}, {}, {}};
   chosen.policy = chosen_policy(args, chosen.config);
   if (!chosen.config.policies.empty() && chosen.config.policy(chosen.policy) == nullptr) {
@@ -173,10 +176,19 @@ int run_or_throw(const RunArgs& args) {
     throw ConfigError(inherited);
   const bool remote = !args.gateway.empty();
   if (remote) refuse_own_rules(args);
-  Chosen chosen = remote ? Chosen{{}, args.policy, {}, {}} : choose(args, workspace);
+  Chosen chosen = remote ? Chosen{{}, args.policy, {}, {}} : choose(args, workspace, is_set);
   check_audit_place(chosen.config, workspace);
   if (!remote && args.quiet == Quiet::no) advise(chosen, args);
   RunSpec spec;
+  // By then the variables are gone from this process: what was set is what was found.
+  const IsSet was_set = [found = chosen.secrets.found](const std::string& variable) {
+    return std::find(found.begin(), found.end(), variable) != found.end();
+  };
+  spec.read_again = [args, workspace, was_set] {
+    Config config = choose(args, workspace, was_set).config;
+    check_audit_place(config, workspace);
+    return config;
+  };
   spec.config = std::move(chosen.config);
   spec.policy = chosen.policy;
   spec.argv = args.command;
@@ -208,7 +220,7 @@ int run_command(const RunArgs& args) {
 
 int print_config_command(const RunArgs& args) {
   return guarded([&] {
-    const Chosen chosen = choose(args, fs::current_path());
+    const Chosen chosen = choose(args, fs::current_path(), is_set);
     const std::string yaml = to_yaml(chosen.config, chosen.policy);
     std::fputs(yaml.c_str(), stdout);
     if (chosen.profile) std::fputs(rest_of_profile(*chosen.profile).c_str(), stdout);

@@ -6,13 +6,13 @@
 #include <optional>
 
 #include "audit/log.hpp"
-#include "cli/approval_socket.hpp"
 #include "cli/environment.hpp"
 #include "cli/gateway_process.hpp"
 #include "cli/harden.hpp"
 #include "cli/make_session.hpp"
 #include "cli/private_home.hpp"
 #include "cli/protected_paths.hpp"
+#include "cli/run_socket.hpp"
 #include "cli/sandbox_start.hpp"
 #include "cli/secret_store.hpp"
 #include "cli/secret_watch.hpp"
@@ -58,8 +58,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   for (const std::string& note : home.notes()) {
     if (spec.announce) spec.announce(note);
   }
-  std::optional<ApprovalSocket> approvals;
-  if (asks(*policy)) approvals.emplace(run);
+  RunSocket socket(run);
   Sandbox::keep_signals_for_wait();
   const auto log = open_audit_log(outcome.audit_file, run, clock);
   GatewayProcess gateway(spec.config, *log, clock);
@@ -74,13 +73,15 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
     throw RunRefused("the audit log cannot be written: nothing was run", 125);
   gateway.start();
   gateway.serve_sandbox(session, std::move(sandbox.listeners()));
-  if (approvals) approvals->open(gateway.sessions(), *log, clock);
+  CurrentConfig current(std::make_shared<const Config>(spec.config));
+  Reload reload({current, store, gateway.sessions(), *log, spec.read_again});
+  socket.open(gateway.sessions(), *log, clock, reload);
   SecretWatch watch({store, gateway.sessions(), *log, spec.announce});
   let_go(sandbox);
   outcome.exit_code = sandbox.wait();
 
   watch.stop();
-  if (approvals) approvals->close();
+  socket.close();
   gateway.stop();
   const bool ended = record_end(*log, *session, outcome.exit_code);
   outcome.audit_whole = log->close() && ended;

@@ -16,7 +16,8 @@ namespace warder {
 
 struct RunSpec {
   Config config;
-  std::string policy;  // its name in config
+  std::string policy;                  // its name in config
+  std::function<Config()> read_again;  // from where `config` came; throws ConfigError
   std::vector<std::string> argv;
   std::filesystem::path workspace;               // absolute
   std::vector<std::string> env;                  // names to pass
