@@ -62,7 +62,7 @@ struct Exchange {
   Framing framing;   // of the request's body
   HttpVersion client_version = HttpVersion::http11;
   bool client_keeps_alive = false;
-  bool is_metered = false;                // one of its session's concurrent ones
+  bool is_metered = false;  // one of its session's concurrent ones
   std::optional<Authority> authority;
   PrivateAddresses private_addresses = PrivateAddresses::refused;
   std::shared_ptr<const ClientIdentity> identity;  // a client certificate; may be null

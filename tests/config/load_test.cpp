@@ -80,7 +80,7 @@ TEST_CASE("the contract configuration loads as it is meant") {
 TEST_CASE("the example loads, and says every key there is") {
   const auto example = std::filesystem::path(WARDER_SOURCE_DIR) / "config/example.yaml";
   const Config config = load_config(example);
-  CHECK(config.policies.at(0).rules.at(7).name == "pinned");
+  CHECK(config.policies.at(0).rules.at(12).name == "pinned");
   CHECK(config.policies.at(0).rules.back().name == "shared.docs");
   CHECK(config.secret("anthropic")->source.file == "/run/secrets/anthropic");
   CHECK(config.secret("github")->placeholder_env == "GITHUB_TOKEN");
@@ -196,7 +196,7 @@ TEST_CASE("files that are no configuration") {
   CHECK(fails(dir.path() / "fifo") == at + "/fifo: cannot be read: it is not a regular file");
   std::ofstream(dir.path() / "big.yaml") << std::string(10 * 1024 * 1024, '#');
   CHECK(fails(dir.path() / "big.yaml") ==
-        at + "/big.yaml: larger than 1048576 bytes, which no configuration needs");
+        at + "/big.yaml: larger than 4194304 bytes, which no configuration needs");
   std::ofstream(dir.path() / "good.yaml") << kContract;
   CHECK(load_config(dir.path() / "good.yaml").bytes == kContract);
   // A writer that stops in the middle never leaves a wider policy behind.
