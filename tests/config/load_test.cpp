@@ -80,7 +80,7 @@ TEST_CASE("the contract configuration loads as it is meant") {
 TEST_CASE("the example loads, and says every key there is") {
   const auto example = std::filesystem::path(WARDER_SOURCE_DIR) / "config/example.yaml";
   const Config config = load_config(example);
-  CHECK(config.policies.at(0).rules.size() == 8);
+  CHECK(config.policies.at(0).rules.size() == 9);
   CHECK(config.secret("anthropic")->source.file == "/run/secrets/anthropic");
   CHECK(config.secret("github")->placeholder_env == "GITHUB_TOKEN");
   CHECK(config.gateway.upstream.response_timeout == std::chrono::minutes(5));
@@ -88,6 +88,9 @@ TEST_CASE("the example loads, and says every key there is") {
   CHECK(ask(config, "api.github.com", "GET", "/repos/acme/x/%6Beys").rule == "no-keys");
   for (const char* key : {"name:",
                           "tripwire:",
+                          "ask:",
+                          "timeout:",
+                          "pending:",
                           "hosts:",
                           "ports:",
                           "methods:",
