@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <cerrno>
 #include <stdexcept>
 
 #include "admin/socket_path.hpp"
@@ -19,6 +20,15 @@ constexpr std::size_t kMostBody = 64 << 20;
 }
 
 }  // namespace
+
+bool listens(const std::filesystem::path& path) {
+  const SocketPath to(path);
+  const sockaddr_un& address = to.address();
+  const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) ==
+             0 ||
+         (errno != ECONNREFUSED && errno != ENOENT);
+}
 
 AdminAnswer ask_admin(const std::filesystem::path& path, const std::string& method,
                       const std::string& target, const std::string& body) {

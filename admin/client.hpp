@@ -11,6 +11,9 @@ struct AdminAnswer {
   std::string body;
 };
 
+// Does anybody listen there, whether or not they answer? Never waits.
+bool listens(const std::filesystem::path& socket);
+
 // Throws std::runtime_error when the gateway is there and does not answer.
 AdminAnswer ask_admin(const std::filesystem::path& socket, const std::string& method,
                       const std::string& target, const std::string& body = "");

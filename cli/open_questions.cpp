@@ -5,6 +5,7 @@
 
 #include "admin/client.hpp"
 #include "cli/approval_service.hpp"
+#include "cli/guard.hpp"
 #include "cli/state.hpp"
 #include "proxy/shown.hpp"
 
@@ -84,7 +85,13 @@ std::vector<fs::path> gateway_sockets() {
 std::vector<OpenQuestion> open_questions(const std::vector<fs::path>& sockets) {
   std::vector<OpenQuestion> all;
   for (const fs::path& socket : sockets) {
-    const AdminAnswer answer = ask_admin(socket, "GET", std::string(kApprovalsPath));
+    AdminAnswer answer;
+    try {
+      answer = ask_admin(socket, "GET", std::string(kApprovalsPath));
+    } catch (const std::runtime_error& error) {
+      if (sockets.size() == 1) throw;
+      say(error.what());  // one that hangs does not hide the others
+    }
     if (answer.status == 0) continue;
     boost::system::error_code failed;
     const json::value list = json::parse(answer.body, failed);

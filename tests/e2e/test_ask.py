@@ -147,6 +147,21 @@ def test_the_end_of_a_run_ends_what_waits(bench, echo):
     assert not of_type(done, "approval")
 
 
+def test_what_a_killed_run_left_goes_with_the_next_one(bench, echo):
+    policy(bench)
+    running = bench.start("curl -sS https://api.test/ok")
+    open_questions(bench)
+    running.kill()
+    running.wait()
+    runs = bench.state / "warder/run/runs"
+    dead, = runs.iterdir()
+    assert open_questions(bench, 0) == []       # nobody listens there
+    os.utime(dead, (1, 1))
+    bench.audit.unlink()
+    bench.run("true")
+    assert not list(runs.iterdir())
+
+
 def test_more_than_the_bound_is_refused_at_once(bench, echo):
     policy(bench, ask={"pending": 2})
     running = bench.start("for i in 1 2; do curl -sS -m 20 https://api.test/ok?$i & done; read go; "
@@ -313,7 +328,8 @@ def test_websocket(bench, pki):
     server = websocket.Websockets(websocket.echo, pki.good)
     bench.map("api.test:443", server)
     policy(bench)
-    bench.write("client.py", """from wswire import *
+    bench.write("client.py", """from wire import *
+from wswire import *
 peer = opened()
 peer.send(mine(TEXT, b"hello"))
 show(said=read_frame(peer).payload.decode())
@@ -399,9 +415,10 @@ def test_a_run_behind_a_gateway_is_asked_about_there(bench, echo):
 def test_the_sandbox_cannot_answer_for_itself(bench, echo):
     """It does not see the socket; and who sees it from another network namespace is refused."""
     policy(bench)
-    running = bench.start(f"ls -R {bench.state} 2>&1; find / -name admin.sock 2>/dev/null; "
-                          "curl -sS -m 10 -i https://api.test/ok")
+    running = bench.start(f"ls -aR {bench.directory} 2>&1; curl -sS -i https://api.test/ok")
     question, = open_questions(bench)
+    sockets = list((bench.state / "warder/run/runs").glob("*/admin.sock"))
+    assert len(sockets) == 1 and sockets[0].parent.stat().st_mode & 0o777 == 0o700
     if os.geteuid() == 0:
         spy = approve(bench, question["id"], prefix=("unshare", "-n"))
         assert spy.returncode != 0 and b"network namespace" in spy.stdout + spy.stderr, spy
