@@ -1,6 +1,7 @@
 #include "secrets/matcher.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <tuple>
 
@@ -13,13 +14,15 @@ using Byte = std::uint8_t;
 
 constexpr std::size_t kMaxWindow =
     64;  // bounds the bytes that are read twice at the end of each chunk
-constexpr std::size_t kMinWindow = 4;     // below, skipping costs more than it saves
-constexpr unsigned kShiftTableBits = 15;  // 32 KiB: stays in the first-level cache
+constexpr std::size_t kMinWindow = 4;  // below, skipping costs more than it saves
+// Of the shift table: 32 KiB stay in the first-level cache, 256 KiB are for thousands of patterns.
+constexpr int kMinShiftBits = 15;
+constexpr int kMaxShiftBits = 18;
 
-std::size_t hash3(const char* at) {
+std::size_t hash3(const char* at, unsigned bits) {
   const auto byte = [&](int i) { return static_cast<std::uint32_t>(static_cast<Byte>(at[i])); };
   const std::uint32_t gram = byte(0) | byte(1) << 8 | byte(2) << 16;
-  return gram * 0x9E3779B1U >> (32 - kShiftTableBits);
+  return gram * 0x9E3779B1U >> (32 - bits);
 }
 
 }  // namespace
@@ -82,10 +85,12 @@ void Matcher::Tables::build_shifts(const std::vector<std::string>& patterns) {
   for (const std::string& pattern : patterns) shortest = std::min(shortest, pattern.size());
   if (patterns.empty() || shortest < kMinWindow) return;
   window = shortest;
-  shifts.assign(std::size_t{1} << kShiftTableBits, static_cast<Byte>(window - 2));
+  shift_bits = static_cast<unsigned>(
+      std::clamp<int>(std::bit_width(patterns.size() * window), kMinShiftBits, kMaxShiftBits));
+  shifts.assign(std::size_t{1} << shift_bits, static_cast<Byte>(window - 2));
   for (const std::string& pattern : patterns) {
     for (std::size_t last = 2; last < window; ++last) {
-      Byte& shift = shifts[hash3(pattern.data() + last - 2)];
+      Byte& shift = shifts[hash3(pattern.data() + last - 2, shift_bits)];
       shift = std::min(shift, static_cast<Byte>(window - 1 - last));
     }
   }
@@ -96,13 +101,18 @@ std::size_t Matcher::Tables::skip(std::string_view text, std::size_t at) const {
   const char* const data = text.data();
   const std::size_t size = text.size();
   const Byte* const table = shifts.data();
+  const unsigned bits = shift_bits;
   std::size_t last = at + window - 1;
   while (last < size) {
-    const Byte shift = table[hash3(data + last - 2)];
-    if (shift == 0) break;
+    const Byte shift = table[hash3(data + last - 2, bits)];
+    if (shift == 0) return last - (window - 1);
     last += shift;
   }
-  return last - (window - 1);
+  // The window reaches beyond the end: what has begun there ends in its last three bytes.
+  at = last - (window - 1);
+  if (size < at + 3) return at;
+  const std::size_t most = window - table[hash3(data + size - 3, bits)];
+  return std::max(at, size - std::min(size, most));
 }
 
 Matcher::Matcher(const std::vector<std::string>& patterns)

@@ -47,8 +47,7 @@ struct Matcher::Tables {
     }
     return root[byte];
   }
-  // The first place at or after `at` where a pattern may begin; less than a window before the end
-  // at most.
+  // The first place at or after `at` where a pattern, or the beginning of one at the text's end, may begin.
   std::size_t skip(std::string_view text, std::size_t at) const;
 
   WipedVector<Node> nodes;
@@ -56,6 +55,7 @@ struct Matcher::Tables {
   std::array<std::uint32_t, 256> root{};
   std::vector<std::uint32_t> sizes;  // of the patterns
   WipedVector<std::uint8_t> shifts;
+  unsigned shift_bits = 0;
   std::size_t window = 0;  // 0: no skipping
   std::size_t longest = 0;
 };

@@ -1,12 +1,7 @@
 #include "secrets/spelling.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <optional>
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 namespace warder {
 namespace {
@@ -23,56 +18,63 @@ constexpr std::uint64_t packed(std::string_view name) {
   return word;
 }
 
-// The names of ASCII characters (HTML Standard, section 13.5); 0 for any other. `&hyphen;` and `&dash;` are not
-// `-`.
-char character_named(std::string_view name) {
-  if (name == "DiacriticalGrave") return '`';
-  if (name == "VerticalLine") return '|';
-  if (name.size() > sizeof(std::uint64_t)) return 0;
-  switch (packed(name)) {
-    case packed("amp"):
-    case packed("AMP"): return '&';
-    case packed("lt"):
-    case packed("LT"): return '<';
-    case packed("gt"):
-    case packed("GT"): return '>';
-    case packed("quot"):
-    case packed("QUOT"): return '"';
-    case packed("apos"): return '\'';
-    case packed("lowbar"):
-    case packed("UnderBar"): return '_';
-    case packed("period"): return '.';
-    case packed("plus"): return '+';
-    case packed("equals"): return '=';
-    case packed("sol"): return '/';
-    case packed("comma"): return ',';
-    case packed("colon"): return ':';
-    case packed("semi"): return ';';
-    case packed("num"): return '#';
-    case packed("dollar"): return '$';
-    case packed("percnt"): return '%';
-    case packed("ast"):
-    case packed("midast"): return '*';
-    case packed("lpar"): return '(';
-    case packed("rpar"): return ')';
-    case packed("excl"): return '!';
-    case packed("quest"): return '?';
-    case packed("commat"): return '@';
-    case packed("lsqb"):
-    case packed("lbrack"): return '[';
-    case packed("bsol"): return '\\';
-    case packed("rsqb"):
-    case packed("rbrack"): return ']';
-    case packed("Hat"): return '^';
-    case packed("grave"): return '`';
-    case packed("lcub"):
-    case packed("lbrace"): return '{';
-    case packed("verbar"):
-    case packed("vert"): return '|';
-    case packed("rcub"):
-    case packed("rbrace"): return '}';
-    default: return 0;
+struct Named {
+  std::string_view name;
+  char character;
+};
+// The names of ASCII characters (HTML Standard, section 13.5). `&hyphen;` and `&dash;` are not `-`.
+constexpr std::array<Named, 43> kNames{
+    {{"amp", '&'},          {"AMP", '&'},    {"lt", '<'},       {"LT", '<'},
+     {"gt", '>'},           {"GT", '>'},     {"quot", '"'},     {"QUOT", '"'},
+     {"apos", '\''},        {"lowbar", '_'}, {"UnderBar", '_'}, {"period", '.'},
+     {"plus", '+'},         {"equals", '='}, {"sol", '/'},      {"comma", ','},
+     {"colon", ':'},        {"semi", ';'},   {"num", '#'},      {"dollar", '$'},
+     {"percnt", '%'},       {"ast", '*'},    {"midast", '*'},   {"lpar", '('},
+     {"rpar", ')'},         {"excl", '!'},   {"quest", '?'},    {"commat", '@'},
+     {"lsqb", '['},         {"lbrack", '['}, {"bsol", '\\'},    {"rsqb", ']'},
+     {"rbrack", ']'},       {"Hat", '^'},    {"grave", '`'},    {"DiacriticalGrave", '`'},
+     {"lcub", '{'},         {"lbrace", '{'}, {"verbar", '|'},   {"vert", '|'},
+     {"VerticalLine", '|'}, {"rcub", '}'},   {"rbrace", '}'}}};
+
+// Packed: as many bytes as a word holds, of what is longer 0.
+constexpr std::array<std::uint64_t, kNames.size()> kPackedNames = [] {
+  std::array<std::uint64_t, kNames.size()> words{};
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (kNames[i].name.size() <= sizeof(std::uint64_t)) words[i] = packed(kNames[i].name);
   }
+  return words;
+}();
+
+// The characters whose names begin with two letters, by their low six bits.
+constexpr std::size_t kMostOfPair = 3;
+using OfPair = std::array<char, kMostOfPair>;
+constexpr std::size_t pair_index(char a, char b) {
+  return (static_cast<unsigned char>(a) & 63U) * 64 + (static_cast<unsigned char>(b) & 63U);
+}
+constexpr std::array<OfPair, 64 * 64> kNamedByPair = [] {
+  std::array<OfPair, 64 * 64> table{};
+  for (const auto& [name, character] : kNames) {
+    OfPair& all = table[pair_index(name[0], name[1])];
+    std::size_t i = 0;
+    while (all[i] != 0 && all[i] != character) ++i;  // past the end: does not compile
+    all[i] = character;
+  }
+  return table;
+}();
+
+// 0: none has this name.
+char character_named(std::string_view name) {
+  if (name.size() > sizeof(std::uint64_t)) {
+    for (const Named& one : kNames) {
+      if (one.name == name) return one.character;
+    }
+    return 0;
+  }
+  const std::uint64_t word = packed(name);
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    if (kPackedNames[i] == word) return kNames[i].character;
+  }
+  return 0;
 }
 
 struct Step {
@@ -224,28 +226,6 @@ class Reader {
   std::string_view text_;
 };
 
-constexpr std::size_t kBlock = 64;
-
-// A bit for each byte of a block that may begin an escape, the first one lowest.
-std::uint64_t escape_bits(const char* data) {
-  std::uint64_t bits = 0;
-#ifdef __SSE2__
-  const auto all = [](char c) { return _mm_set1_epi8(c); };
-  for (std::size_t i = 0; i < kBlock; i += sizeof(__m128i)) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(data + i));
-    const __m128i marks = _mm_or_si128(
-        _mm_cmpeq_epi8(bytes, all('\\')),
-        _mm_or_si128(_mm_cmpeq_epi8(bytes, all('%')), _mm_cmpeq_epi8(bytes, all('&'))));
-    bits |= std::uint64_t{static_cast<std::uint32_t>(_mm_movemask_epi8(marks))} << i;
-  }
-#else
-  for (std::size_t i = 0; i < kBlock; ++i) {
-    bits |= std::uint64_t{begins_escape(data[i])} << i;
-  }
-#endif
-  return bits;
-}
-
 // What can follow the first byte of an escape.
 constexpr CharClass kAfterPercent = char_class([](int c) {
   return begins_escape(static_cast<char>(c)) || hex_value(static_cast<char>(c)) >= 0;
@@ -265,80 +245,128 @@ bool may_go_on(char first, char second) {
                second);
 }
 
-// The commonest escapes, for speed; what is not among them is read by Reader.
-std::optional<Unit> read_common(std::string_view text, const CharClass& wanted) {
-  char spelled = 0;
+constexpr bool is_quote(char c) { return c == '"' || c == '\'' || c == '/'; }
+
+// An escape of which no character is escaped itself: what it spells, in how many bytes behind its introducer; 0: none.
+struct Plain {
+  char character = 0;
   std::size_t size = 0;
-  if (text[0] == '%' && text.size() >= 3) {
-    const int high = hex_value(text[1]);
-    const int low = hex_value(text[2]);
-    if (high < 0 || low < 0) return std::nullopt;
-    spelled = static_cast<char>(high * 16 + low);
-    size = 3;
-  } else if (text[0] == '\\' && text.size() >= 2 && (text[1] == '"' || text[1] == '/')) {
-    spelled = text[1];
-    size = 2;
-  } else if (text[0] == '\\' && text.size() >= 6 && text[1] == 'u') {
-    int value = 0;
-    for (std::size_t i = 2; i < 6; ++i) {
-      if (hex_value(text[i]) < 0) return std::nullopt;
-      value = value * 16 + hex_value(text[i]);
-    }
-    if (value > 0x7f) return Unit{Unit::Kind::raw, '\\', 1};
-    spelled = static_cast<char>(value);
-    size = 6;
-  } else if (text[0] == '&') {
-    std::size_t at = 1;
-    while (at < text.size() && is_alnum(text[at])) ++at;
-    if (at == text.size() || text[at] == '#' || begins_escape(text[at])) return std::nullopt;
-    if (text[at] == ';') spelled = character_named(text.substr(1, at - 1));
-    if (spelled == 0) return Unit{Unit::Kind::raw, '&', 1};
-    size = at + 1;
-  } else {
-    return std::nullopt;
+};
+
+// nullopt: not plain, or not whole.
+std::optional<Plain> plain_hex(std::string_view rest, std::size_t at, std::size_t count, int most) {
+  int value = 0;
+  for (const std::size_t end = at + count; at < end; ++at) {
+    if (at == rest.size() || begins_escape(rest[at])) return std::nullopt;
+    if (hex_value(rest[at]) < 0) return Plain{};
+    value = value * 16 + hex_value(rest[at]);
+    if (value > most) return Plain{};
   }
-  const bool may_begin_another =
-      begins_escape(spelled) && (size == text.size() || may_go_on(spelled, text[size]));
-  if (may_begin_another) return std::nullopt;
-  if (!is_in(wanted, spelled)) return Unit{Unit::Kind::raw, text[0], 1};
-  return Unit{Unit::Kind::escape, spelled, size};
+  return Plain{static_cast<char>(value), at};
+}
+
+std::optional<Plain> plain_number(std::string_view rest) {
+  const bool hex = to_lower(rest[1]) == 'x';
+  const std::size_t begin = hex ? 2 : 1;
+  int value = 0;
+  for (std::size_t at = begin; at < rest.size() && !begins_escape(rest[at]); ++at) {
+    if (rest[at] == ';' && at != begin) return Plain{static_cast<char>(value), at + 1};
+    const int digit = hex_value(rest[at]);
+    if (digit < 0 || (digit > 9 && !hex)) return Plain{};
+    value = value * (hex ? 16 : 10) + digit;
+    if (value > 0x7f) return Plain{};
+  }
+  return std::nullopt;
+}
+
+std::optional<Plain> plain_name(std::string_view rest) {
+  std::size_t at = 0;
+  while (at < rest.size() && is_alnum(rest[at])) ++at;
+  if (at == rest.size() || begins_escape(rest[at])) return std::nullopt;
+  const char named = rest[at] == ';' ? character_named(rest.substr(0, at)) : '\0';
+  return named == 0 ? Plain{} : Plain{named, at + 1};
+}
+
+std::optional<Plain> plain_backslashes(std::string_view rest) {
+  const std::size_t run = rest.find_first_not_of('\\');
+  if (run >= kMaxBackslashes || begins_escape(rest[run])) return std::nullopt;  // npos too
+  if (rest[run] == 'u') return plain_hex(rest, run + 1, 4, 0x7f);
+  if (rest[run] == 'x') return plain_hex(rest, run + 1, 2, 0xff);
+  if (is_quote(rest[run])) return Plain{rest[run], run + 1};
+  return run == 0 ? Plain{} : Plain{'\\', run};
+}
+
+std::optional<Plain> read_plain(char first, std::string_view rest) {
+  switch (first) {
+    case '%': return plain_hex(rest, 0, 2, 0xff);
+    case '&': return rest[0] == '#' ? plain_number(rest) : plain_name(rest);
+    default: return plain_backslashes(rest);
+  }
 }
 
 }  // namespace
 
-std::size_t find_escape(std::string_view text, std::size_t from) {
-  const char* const data = text.data();
-  const std::size_t size = text.size();
-  const auto may_begin = [&](std::size_t at) {
-    return at + 1 == size || may_go_on(data[at], data[at + 1]);
-  };
-  std::size_t at = from;
-  while (size >= kBlock && at < size) {
-    const std::size_t block = std::min(at, size - kBlock);  // the last one may overlap
-    for (auto bits = escape_bits(data + block) >> (at - block); bits != 0; bits &= bits - 1) {
-      const std::size_t found = at + static_cast<std::size_t>(std::countr_zero(bits));
-      if (may_begin(found)) return found;
-    }
-    at = block + kBlock;
+bool may_spell(char first, char second, char third, const CharClass& wanted) {
+  const auto matters = [&](char c) { return begins_escape(c) || is_in(wanted, c); };
+  if (first == '\\') {
+    const auto goes_on = [&](char c) {
+      return begins_escape(c) || c == 'u' || c == 'x' || (is_quote(c) && is_in(wanted, c));
+    };
+    if (second == '\\') return is_in(wanted, '\\') || goes_on(third);
+    if (begins_escape(second)) return may_go_on(second, third);
+    if (is_quote(second) || !goes_on(second)) return goes_on(second);
+    return begins_escape(third) || (second == 'u' ? third == '0' : hex_value(third) >= 0);
   }
-  for (; at < size; ++at) {
-    if (begins_escape(data[at]) && may_begin(at)) return at;
+  if (!may_go_on(first, second)) return false;
+  if (begins_escape(second)) return may_go_on(second, third);
+  if (begins_escape(third)) return true;
+  if (first == '%') {
+    return hex_value(third) >= 0 &&
+           matters(static_cast<char>(hex_value(second) * 16 + hex_value(third)));
   }
-  return size;
+  if (second == '#') return is_digit(third) || to_lower(third) == 'x';
+  const OfPair& named = kNamedByPair[pair_index(second, third)];
+  return std::any_of(named.begin(), named.end(), [&](char c) { return c != 0 && matters(c); });
+}
+
+bool may_spell(char first, std::string_view rest, const CharClass& wanted) {
+  for (int level = 0; level < kMaxLevels; ++level) {
+    if (rest.size() < 2) return rest.empty() || may_go_on(first, rest[0]);
+    if (!may_spell(first, rest[0], rest[1], wanted)) return false;
+    const std::optional<Plain> plain = read_plain(first, rest);
+    if (!plain) return true;
+    if (plain->size == 0) return false;
+    if (is_in(wanted, plain->character)) return true;
+    if (!begins_escape(plain->character)) return false;
+    first = plain->character;
+    rest.remove_prefix(plain->size);
+  }
+  return true;
 }
 
 Unit read_unit(std::string_view text, const CharClass& wanted, TextEnd end, Digits* digits) {
   Unit best{Unit::Kind::raw, text[0], 1};
   if (!begins_escape(text[0])) return best;
   text = text.substr(0, kMaxUnit);
-  if (text.size() > 1 && !may_go_on(text[0], text[1])) return best;
-  if (digits == nullptr) {
-    if (const auto common = read_common(text, wanted)) return *common;
+  if (text.size() < 3) {
+    if (text.size() > 1 && !may_go_on(text[0], text[1])) return best;
+  } else {
+    if (!may_spell(text[0], text[1], text[2], wanted)) return best;
+    if (const auto plain = read_plain(text[0], text.substr(1))) {
+      const bool goes_on = begins_escape(plain->character) &&
+                           may_spell(plain->character, text.substr(1 + plain->size), wanted);
+      const bool is_wanted = plain->size != 0 && is_in(wanted, plain->character);
+      if (!goes_on && !is_wanted) return best;
+      if (!goes_on && digits == nullptr) {
+        return {Unit::Kind::escape, plain->character, 1 + plain->size};
+      }
+    }
   }
   // Of a long run the first bytes begin nothing, whatever follows it. Not to read the rest for each keeps this linear.
-  const std::string_view same = text[0] == '\\' ? "\\" : "%&";
-  const std::size_t most = text[0] == '\\' ? kMaxBackslashes : kMaxDepth + 1;
-  const std::size_t run = std::min(text.find_first_not_of(same), text.size());
+  const bool backslash = text[0] == '\\';
+  const std::size_t most = backslash ? kMaxBackslashes : kMaxDepth + 1;
+  std::size_t run = 1;
+  while (run < text.size() && begins_escape(text[run]) && (text[run] == '\\') == backslash) ++run;
   if (run > most) return {Unit::Kind::raw, text[0], run - most};
   const bool may_grow = end == TextEnd::open && text.size() < kMaxUnit;
   const Reader reader(text);

@@ -15,8 +15,10 @@ namespace warder {
 inline constexpr std::size_t kMaxUnit = 32;
 
 constexpr bool begins_escape(char c) { return c == '%' || c == '\\' || c == '&'; }
-// The first byte at or after `from` that may begin an escape, by what is known of the byte behind it; text.size() when there is none.
-std::size_t find_escape(std::string_view text, std::size_t from);
+// Can these three bytes be the beginning of an escape that spells one of `wanted`? `first` begins_escape.
+bool may_spell(char first, char second, char third, const CharClass& wanted);
+// Can `first` and the bytes behind it? True also for one that is not whole, and for some that turn out to be none.
+bool may_spell(char first, std::string_view rest, const CharClass& wanted);
 
 // The next character of a text as the most thorough of decoders would read it.
 struct Unit {

@@ -8,22 +8,30 @@
 namespace warder {
 namespace {
 
-constexpr unsigned kGramBits = 18;  // 32 KiB
+// Of the table of grams: one bit in 16 is set at most, up to 512 KiB.
+constexpr int kMinGramBits = 18;
+constexpr int kMaxGramBits = 22;
 
-std::size_t gram_hash(char a, char b, char c) {
+std::size_t gram_hash(char a, char b, char c, unsigned bits) {
   const auto byte = [](char x) { return static_cast<std::uint32_t>(static_cast<std::uint8_t>(x)); };
-  return (byte(a) | byte(b) << 8 | byte(c) << 16) * 0x9E3779B1U >> (32 - kGramBits);
+  return (byte(a) | byte(b) << 8 | byte(c) << 16) * 0x9E3779B1U >> (32 - bits);
 }
 
 }  // namespace
 
 PatternChars::PatternChars(const std::vector<std::string>& patterns)
-    : grams_((std::size_t{1} << kGramBits) / 64, 0) {
+    : wanted_(in_some(patterns)), escapes_(wanted_) {
+  std::size_t all = 0;
   for (const std::string& pattern : patterns) {
-    for (std::size_t i = 0; i < pattern.size(); ++i) {
-      wanted_[static_cast<unsigned char>(pattern[i])] = true;
-      if (i < 2) continue;
-      const std::size_t gram = gram_hash(pattern[i - 2], pattern[i - 1], pattern[i]);
+    all += pattern.size();
+    shortest_ = std::min(shortest_, pattern.size());
+  }
+  gram_bits_ =
+      static_cast<unsigned>(std::clamp<int>(std::bit_width(16 * all), kMinGramBits, kMaxGramBits));
+  grams_.assign((std::size_t{1} << gram_bits_) / 64, 0);
+  for (const std::string& pattern : patterns) {
+    for (std::size_t i = 2; i < pattern.size(); ++i) {
+      const std::size_t gram = gram_hash(pattern[i - 2], pattern[i - 1], pattern[i], gram_bits_);
       grams_[gram / 64] |= std::uint64_t{1} << gram % 64;
     }
   }
@@ -31,9 +39,27 @@ PatternChars::PatternChars(const std::vector<std::string>& patterns)
 
 PatternChars::~PatternChars() { wipe(reinterpret_cast<char*>(wanted_.data()), sizeof wanted_); }
 
+CharClass PatternChars::in_some(const std::vector<std::string>& patterns) {
+  CharClass wanted{};
+  for (const std::string& pattern : patterns) {
+    for (const char c : pattern) wanted[static_cast<unsigned char>(c)] = true;
+  }
+  return wanted;
+}
+
 bool PatternChars::may_hold(char a, char b, char c) const {
-  const std::size_t gram = gram_hash(a, b, c);
+  const std::size_t gram = gram_hash(a, b, c, gram_bits_);
   return (grams_[gram / 64] >> gram % 64 & 1) != 0;
+}
+
+bool PatternChars::may_hold(std::string_view text, std::size_t at, const Unit& escape) const {
+  if (shortest_ < 3 || at < 2) return true;
+  const char c = escape.character;
+  const char before = text[at - 1];
+  if (may_hold(text[at - 2], before, c)) return true;
+  const std::string_view after = text.substr(at + escape.size, 2);
+  if (after.size() < 2 || begins_escape(after[0]) || begins_escape(after[1])) return true;
+  return may_hold(before, c, after[0]) || may_hold(c, after[0], after[1]);
 }
 
 std::optional<Matcher::Hit> UnitScanner::next(std::string_view text, Input input) {
@@ -59,11 +85,16 @@ Unit UnitScanner::read(std::string_view text, Input input) const {
 // Goes on to the next escape that may be part of a match, and through the automaton over the bytes before it
 // that may be part of the same one. Does not walk when there is none yet.
 Unit UnitScanner::enter(std::string_view text, Input input) {
-  at_ = find_escape(text, at_);
+  at_ = chars_->escapes().find(text, at_);
   if (at_ == text.size()) return {Unit::Kind::cut, 0, 0};
   const Unit unit = read(text, input);
   if (unit.kind == Unit::Kind::raw) {
     at_ += unit.size;
+    return unit;
+  }
+  if (unit.kind == Unit::Kind::escape && !chars_->may_hold(text, at_, unit)) {
+    at_ += unit.size;
+    floor_ = at_;
     return unit;
   }
   const std::size_t most = std::min(at_ - floor_, matcher_->longest() - 1);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "http/chars.hpp"
+#include "secrets/escape_filter.hpp"
 #include "secrets/matcher.hpp"
 #include "secrets/spelling.hpp"
 #include "secrets/wiped.hpp"
@@ -25,12 +26,20 @@ class PatternChars {
 
   // The characters that occur in some pattern.
   const CharClass& wanted() const { return wanted_; }
+  const EscapeFilter& escapes() const { return escapes_; }
   // False when no pattern holds these three in a row.
   bool may_hold(char a, char b, char c) const;
+  // The same of any three in a row, one of which is the escape at `at`, where they are known.
+  bool may_hold(std::string_view text, std::size_t at, const Unit& escape) const;
 
  private:
-  CharClass wanted_{};
+  static CharClass in_some(const std::vector<std::string>& patterns);
+
+  CharClass wanted_;
+  const EscapeFilter escapes_;
   WipedVector<std::uint64_t> grams_;
+  unsigned gram_bits_ = 0;
+  std::size_t shortest_ = SIZE_MAX;
 };
 
 // One stream's position, driven as ByteScanner is. It walks the automaton over units (spelling.hpp), but only
