@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from support.bench import CONTRACT_GRANTS
-from support.echo import reply
+from support.echo import reply, serve
 from support.h2origin import H2Origin, answer
 from support.origin import Origin
 from support.websocket import echo_frames, inside, switch
@@ -64,12 +64,12 @@ def test_it_is_shown_where_it_is_granted_and_nowhere_else(bench, pki, identity, 
                                            "place": "tls"}], "https://api.test": []}
 
 
-# Such an origin either ends the handshake when nothing it speaks is offered, or goes on without ALPN; then it hears
-# HTTP/1.1, and nobody is the wiser.
+# One that speaks HTTP/2 alone either ends the handshake when that is not offered, or goes on as if it were: this one.
 @pytest.mark.parametrize("alpn", [("h2",), ("h2", "http/1.1"), ("http/1.1",), None],
                          ids=["h2 alone", "both", "http1 alone", "no alpn"])
 def test_an_origin_of_any_version_is_reached_at_the_first_request(bench, pki, identity, alpn):
-    origin = H2Origin(answer, pki.leaf("mtls-h2", ["mtls.test"]), alpn=alpn)
+    h1 = (lambda conn: conn.reset()) if alpn == ("h2",) else serve
+    origin = H2Origin(answer, pki.leaf("mtls-h2", ["mtls.test"]), alpn=alpn, h1=h1)
     origin._context.load_verify_locations(identity)
     origin._context.verify_mode = ssl.CERT_REQUIRED
     bench.map("mtls.test:443", origin)

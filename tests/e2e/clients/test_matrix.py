@@ -78,11 +78,7 @@ CLIENTS_OF_HTTP = {
     "Python httpx (http2=True)": (python("httpx_client.py", "h2"), HTTP),
     "Python aiohttp": (python("aiohttp_client.py"), [*HTTP, "ws"]),
     "Python aiohttp (trust_env=True)": (python("aiohttp_client.py", "trust_env"), [*HTTP, "ws"]),
-    "Python aiohttp (trust_env=True), WSS_PROXY": (
-        also("WSS_PROXY", "https_proxy", python("aiohttp_client.py", "trust_env")), ["ws"], ["connect"]),
     "Python websockets": (python("websockets_client.py"), ["ws"]),
-    "Python websockets, SOCKS_PROXY": (
-        also("SOCKS_PROXY", "all_proxy", python("websockets_client.py")), ["ws"], ["socks5"]),
     "Python grpcio": (python("grpc_client.py"), GRPC),
     "Node 20 fetch": (node("fetch.mjs"), HTTP),
     "Node 24 fetch": (node("fetch.mjs", runtime=NODE_24), HTTP),

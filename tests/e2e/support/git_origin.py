@@ -69,7 +69,7 @@ def _run_backend(request, root) -> bytes:
            "REMOTE_USER": "t", "REMOTE_ADDR": "127.0.0.1", "HOME": str(root),
            "GIT_PROTOCOL": request.get("git-protocol") or "", "GIT_CONFIG_COUNT": "1",
            "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
-    done = subprocess.run([_BACKEND], input=body, env=env, capture_output=True, timeout=30)
+    done = subprocess.run([_BACKEND], input=body, env=env, capture_output=True, timeout=200)  # of 200 MB
     return done.stdout
 
 
