@@ -1,15 +1,17 @@
 #include <charconv>
 
+#include "config/keys.hpp"
 #include "config/sections.hpp"
 #include "policy/quote.hpp"
 
 namespace warder {
-namespace {
 
 const Keys& ask_keys() {
   static const Keys kKeys{"ask", {"timeout", "pending"}};
   return kKeys;
 }
+
+namespace {
 
 std::size_t pending_of(const Reader& reader, const YamlNode& node) {
   const std::string& text = reader.text(node, "pending");

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <iterator>
 
+#include "config/keys.hpp"
 #include "config/sections.hpp"
 #include "policy/quote.hpp"
 #include "secrets/token_reply.hpp"
 
 namespace warder {
-namespace {
 
 const Keys& capture_grant_keys() {
   static const Keys kKeys{"a grant of captured tokens", {"capture", "hosts", "at"}};
@@ -16,6 +16,8 @@ const Keys& capture_keys() {
   static const Keys kKeys{"capture", {"name", "hosts", "paths", "fields"}};
   return kKeys;
 }
+
+namespace {
 
 std::vector<PathPattern> read_paths(const Reader& reader, const YamlNode& node) {
   std::vector<PathPattern> paths;

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <charconv>
 
+#include "config/keys.hpp"
 #include "config/sections.hpp"
 #include "policy/quote.hpp"
 
 namespace warder {
-namespace {
 
 const Keys& gateway_keys() {
   static const Keys kKeys{"gateway", {"audit", "upstream", "listeners"}};
@@ -25,6 +25,8 @@ const Keys& pool_keys() {
   static const Keys kKeys{"pool", {"idle", "per_authority", "per_session"}};
   return kKeys;
 }
+
+namespace {
 
 HostPort whole_host_port(const Reader& reader, const std::string& text, YamlPlace place,
                          const std::string& example) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "config/keys.hpp"
 #include "config/sections.hpp"
 #include "config/spelling.hpp"
 #include "http/chars.hpp"
@@ -9,7 +10,6 @@
 
 // No sentence here quotes what stands in a secret's place: a value pasted there by mistake must not be printed.
 namespace warder {
-namespace {
 
 const Keys& grant_keys() {
   static const Keys kKeys{
@@ -25,6 +25,8 @@ const Keys& certificate_keys() {
   static const Keys kKeys{"client_certificate", {"certificate", "key"}};
   return kKeys;
 }
+
+namespace {
 
 // Fields that frame the message or that Warder itself consumes.
 bool is_not_a_place(std::string_view field) {

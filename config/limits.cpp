@@ -2,10 +2,22 @@
 #include <charconv>
 #include <span>
 
+#include "config/keys.hpp"
 #include "config/sections.hpp"
 #include "policy/quote.hpp"
 
 namespace warder {
+
+const Keys& limit_keys() {
+  static const Keys kKeys = [] {
+    Keys keys{"limits", {}};
+    for (std::size_t i = 0; i < kLimits; ++i)
+      keys.known.emplace_back(to_string(static_cast<Limit>(i)));
+    return keys;
+  }();
+  return kKeys;
+}
+
 namespace {
 
 using Unit = LimitInfo::Unit;
@@ -25,16 +37,6 @@ constexpr const char* kWrite[] = {
     "write a number from 1 to 1000000000",
     "write a size with its unit, from 1B to 1024GiB, such as 64KiB, 1MiB or 1GiB",
     "write a time with its unit, from 1ms to 720h, such as 90s, 30m or 8h"};
-
-const Keys& limit_keys() {
-  static const Keys kKeys = [] {
-    Keys keys{"limits", {}};
-    for (std::size_t i = 0; i < kLimits; ++i)
-      keys.known.emplace_back(to_string(static_cast<Limit>(i)));
-    return keys;
-  }();
-  return kKeys;
-}
 
 std::uint64_t value_of(const Reader& reader, const YamlNode& node, Limit limit) {
   const std::string key(to_string(limit));

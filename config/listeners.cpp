@@ -1,11 +1,11 @@
 #include <algorithm>
 
+#include "config/keys.hpp"
 #include "config/sections.hpp"
 #include "config/spelling.hpp"
 #include "policy/quote.hpp"
 
 namespace warder {
-namespace {
 
 const Keys& listener_keys() {
   static const Keys kKeys{"a listener", {"name", "type", "address", "policy", "token", "tls"}};
@@ -15,6 +15,8 @@ const Keys& tls_keys() {
   static const Keys kKeys{"tls", {"name", "certificate", "key"}};
   return kKeys;
 }
+
+namespace {
 
 ListenerConfig::Kind kind_of(const Reader& reader, const YamlNode& node) {
   const std::string& type = reader.text(node, "type");

@@ -9,13 +9,13 @@
 
 #include "base/fd.hpp"
 #include "config/include.hpp"
+#include "config/keys.hpp"
 #include "config/sections.hpp"
 #include "config/spelling.hpp"
 #include "policy/conflict.hpp"
 #include "policy/quote.hpp"
 
 namespace warder {
-namespace {
 
 const Keys& top_keys() {
   static const Keys kKeys{"the configuration", {"version", "secrets", "policies", "gateway"}};
@@ -25,6 +25,8 @@ const Keys& policy_keys() {
   static const Keys kKeys{"a policy", {"include", "rules", "grants", "tripwire", "ask", "limits"}};
   return kKeys;
 }
+
+namespace {
 
 void check_version(const Reader& reader, const YamlNode& root) {
   const YamlNode* version = reader.find(root, "version");

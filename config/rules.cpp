@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "config/keys.hpp"
 #include "config/rule_matchers.hpp"
 #include "config/sections.hpp"
 #include "config/spelling.hpp"
@@ -9,9 +10,6 @@
 #include "policy/quote.hpp"
 
 namespace warder {
-namespace {
-
-constexpr std::size_t kMaxRules = 20'000;
 
 const Keys& rule_keys() {
   static const Keys kKeys{"a rule",
@@ -19,6 +17,10 @@ const Keys& rule_keys() {
                            "max_body", "action", "allow_private"}};
   return kKeys;
 }
+
+namespace {
+
+constexpr std::size_t kMaxRules = 20'000;
 
 template <class Pattern>
 Pattern pattern_of(const Reader& reader, const YamlNode& node, std::string_view key) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "config/keys.hpp"
 #include "config/sections.hpp"
 #include "config/spelling.hpp"
 #include "http/chars.hpp"
@@ -9,7 +10,6 @@
 // No sentence here quotes what stands under `source` or in a secret's or placeholder's place: a
 // value pasted there by mistake must not be printed.
 namespace warder {
-namespace {
 
 const Keys& secret_keys() {
   static const Keys kKeys{"a secret", {"source", "placeholder"}};
@@ -23,6 +23,8 @@ const Keys& shape_keys() {
   static const Keys kKeys{"a shape", {"template", "weak"}};
   return kKeys;
 }
+
+namespace {
 
 Template read_template(const Reader& reader, const YamlNode& node, const std::string& what) {
   try {
