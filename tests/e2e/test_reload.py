@@ -327,3 +327,83 @@ def test_attack_the_socket_of_a_reload_is_not_in_the_sandbox(bench, gateway):
     args = ("--gateway", str(gateway.directory / "admin.sock"))
     done = bench.run(f"ls {gateway.directory}; echo $?", policy=None, config=None, args=args, verify=False)
     assert "admin.sock" not in done.text, done
+
+
+# -- a run with a gateway of its own ----------------------------------------------------------------
+LOOP = ("while [ ! -e STOP ]; do curl -sS -m 5 -o /dev/null -w '%{http_code}\\n' https://api.test/headers "
+        f"{BEARER} 2>/dev/null; sleep 0.05; done")
+
+
+class Run:
+    """Asks without end, a line for each answer."""
+
+    def __init__(self, bench, **how):
+        self.bench, self.stop = bench, bench.ws / "stop"
+        self.process = bench.start(LOOP.replace("STOP", str(self.stop)), **how)
+        self.until("200")
+
+    def until(self, code, seconds=8):
+        end = time.monotonic() + seconds
+        while (line := self.process.stdout.readline().decode().strip()) != code:
+            assert time.monotonic() < end and self.process.poll() is None, (line, self.process)
+
+    def reload(self):
+        return subprocess.run(self.bench.as_user([self.bench.warder, "reload"]),
+                              env=self.bench.environment(), capture_output=True, text=True)
+
+    def end(self):
+        self.stop.touch()
+        out, err = self.process.communicate(timeout=15)
+        self.bench.running.remove(self.process)
+        self.bench.check_end(creates=("stop",))
+        return err.decode()
+
+
+@both_users
+def test_a_run_takes_another_configuration_by_command_and_shows_the_difference(bench, echo):
+    bench.config(rules=[API, OTHER])
+    run = Run(bench)
+    bench.config(rules=[{**API, "paths": ["/v9/**"]}, OTHER])
+    time.sleep(0.7)                               # not by itself
+    run.until("200")
+    done = run.reload()
+    assert done.returncode == 0 and "for 1 sandbox from now on" in done.stderr, done
+    assert '\n  + ' in done.stderr and "/v9/**" in done.stderr and "\n  - " in done.stderr, done
+    assert SECRET not in done.stderr
+    run.until("403")
+    bench.config(rules=[API, OTHER])
+    assert run.reload().returncode == 0
+    run.until("200")                              # its secret is still there, and swapped
+    assert echo.requests[-1].get("authorization") == f"Bearer {SECRET}"
+    run.end()
+    assert [r["change"] for r in bench.records() if r["type"] == "policy"] == ["replaced"] * 2
+
+
+def test_what_is_found_in_the_workspace_must_be_trusted_again(bench, echo):
+    bench.config(rules=[API, OTHER], name="warder.yaml")
+    assert bench.warder_command("trust").code == 0
+    run = Run(bench, config=None)
+    bench.config(rules=[API, {**OTHER, "name": "more"}], name="warder.yaml")
+    done = run.reload()
+    assert done.returncode == 2 and "is not trusted" in done.stderr, done
+    subprocess.run([bench.warder, "trust"], env=bench.environment(), cwd=bench.ws, check=True,
+                   capture_output=True)
+    done = run.reload()
+    assert done.returncode == 0 and "more" in done.stderr, done
+    run.end()
+
+
+def test_two_runs_and_no_gateway_named(bench, echo):
+    done = subprocess.run([bench.warder, "reload"], env=bench.environment(), capture_output=True, text=True)
+    assert done.returncode == 2 and "no gateway runs here" in done.stderr, done
+    bench.config(rules=[API, OTHER])
+    first = Run(bench)
+    bench.config(gateway={"upstream": {"ca": ["test-ca.pem"]}}, name="t2.yaml")
+    second = bench.start("sleep 20", config="t2.yaml")
+    end = time.monotonic() + 10
+    while (done := first.reload()).returncode == 0 and time.monotonic() < end:
+        time.sleep(0.1)
+    assert done.returncode == 2 and done.stderr.count("--gateway ") == 2, done
+    second.terminate()
+    second.wait(10)
+    first.end()
