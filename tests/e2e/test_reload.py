@@ -399,10 +399,9 @@ def test_two_runs_and_no_gateway_named(bench, echo):
     bench.config(rules=[API, OTHER])
     first = Run(bench)
     bench.config(gateway={"upstream": {"ca": ["test-ca.pem"]}}, name="t2.yaml")
-    second = bench.start("sleep 20", config="t2.yaml")
-    end = time.monotonic() + 10
-    while (done := first.reload()).returncode == 0 and time.monotonic() < end:
-        time.sleep(0.1)
+    second = bench.start("echo up; sleep 20", config="t2.yaml")
+    assert second.stdout.readline() == b"up\n"
+    done = first.reload()
     assert done.returncode == 2 and done.stderr.count("--gateway ") == 2, done
     second.terminate()
     second.wait(10)
