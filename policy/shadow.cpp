@@ -1,13 +1,18 @@
 #include "policy/shadow.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "http/chars.hpp"
 #include "policy/pattern_cover.hpp"
+#include "policy/prefix_tree.hpp"
 #include "policy/rule_match.hpp"
 
 namespace warder {
@@ -30,11 +35,14 @@ bool covers_hosts(const Rule& wide, const Rule& narrow) {
                  [](const HostPattern& a, const HostPattern& b) { return covers(a, b); });
 }
 
+constexpr std::array<std::uint16_t, 2> kUsualPorts{80, 443};
+
+std::span<const std::uint16_t> ports_of(const Rule& rule) {
+  if (rule.ports.empty() && rule.action != Action::deny) return kUsualPorts;
+  return rule.ports;
+}
+
 bool covers_ports(const Rule& wide, const Rule& narrow) {
-  const auto ports_of = [](const Rule& rule) {
-    const bool usual = rule.ports.empty() && rule.action != Action::deny;
-    return usual ? std::vector<std::uint16_t>{80, 443} : rule.ports;
-  };
   const auto outer = ports_of(wide);
   const auto inner = ports_of(narrow);
   if (outer.empty()) return true;  // a deny of every port
@@ -91,26 +99,53 @@ bool covers_body(const Rule& wide, const Rule& narrow) {
   return narrow.max_body && *narrow.max_body <= *wide.max_body;
 }
 
-// Rules by their hosts' keys: what covers a host has a key that its key begins with.
-class ByHost {
+// Finds the few rules of thousands that could cover one. What covers a host has a key that its key
+// begins with (host_key.hpp), and what covers a path pattern begins as that does.
+class Wider {
  public:
-  explicit ByHost(const std::vector<Rule>& rules) {
+  explicit Wider(const std::vector<Rule>& rules) {
+    std::map<std::string, std::map<std::string, std::vector<std::size_t>>> places;
     for (std::size_t place = 0; place < rules.size(); ++place) {
-      for (const HostPattern& host : rules[place].hosts) places_[host.key()].push_back(place);
+      const auto prefixes = prefixes_of(rules[place]);
+      for (const HostPattern& host : rules[place].hosts) {
+        auto& of_host = places[host.key()];
+        for (const std::string& prefix : prefixes) of_host[prefix].push_back(place);
+      }
+    }
+    for (auto& [key, by_path] : places) {
+      std::vector<std::pair<std::string, std::uint32_t>> texts;
+      for (auto& [prefix, list] : by_path) {
+        texts.emplace_back(prefix, static_cast<std::uint32_t>(lists_.size()));
+        lists_.push_back(std::move(list));
+      }
+      by_host_.emplace(key, PrefixTree(std::move(texts)));
     }
   }
+
   template <class Visit>
-  void visit_wider(const HostPattern& host, Visit visit) const {
-    const std::string key = host.key();
+  void visit(const Rule& narrow, Visit visit_place) const {
+    const std::string key = narrow.hosts.front().key();
+    const std::string_view path =
+        narrow.paths.empty() ? std::string_view() : narrow.paths.front().str();
     for (std::size_t length = 1; length <= key.size(); ++length) {
-      const auto found = places_.find(std::string_view(key).substr(0, length));
-      if (found == places_.end()) continue;
-      for (const std::size_t place : found->second) visit(place);
+      const auto found = by_host_.find(std::string_view(key).substr(0, length));
+      if (found == by_host_.end()) continue;
+      found->second.for_each_prefix(path, [&](std::uint32_t list, std::size_t) {
+        for (const std::size_t place : lists_[list]) visit_place(place);
+      });
     }
   }
 
  private:
-  std::map<std::string, std::vector<std::size_t>, std::less<>> places_;
+  static std::set<std::string> prefixes_of(const Rule& rule) {
+    if (rule.paths.empty()) return {""};
+    std::set<std::string> out;
+    for (const PathPattern& path : rule.paths) out.insert(path.prefix());
+    return out;
+  }
+
+  std::map<std::string, PrefixTree, std::less<>> by_host_;
+  std::vector<std::vector<std::size_t>> lists_;
 };
 
 // Does the rule at `by` decide, or refuse, before the one at `place` would?
@@ -136,13 +171,13 @@ bool covers(const Rule& wide, const Rule& narrow) {
 }
 
 std::vector<Shadow> shadowed(const std::vector<Rule>& rules) {
-  const ByHost by_host(rules);
+  const Wider wider(rules);
   std::vector<Shadow> out;
   for (std::size_t place = 0; place < rules.size(); ++place) {
     const Rule& rule = rules[place];
     if (rule.hosts.empty()) continue;
     std::optional<std::size_t> first;
-    by_host.visit_wider(rule.hosts.front(), [&](std::size_t by) {
+    wider.visit(rule, [&](std::size_t by) {
       if ((first && *first <= by) || !is_asked_first(rules, by, place)) return;
       if (!covers(rules[by], rule)) return;
       // Two denies of the same: the earlier one is what refuses.
