@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "config/policy_tests.hpp"
 #include "http/authority.hpp"
 #include "policy/ask.hpp"
 #include "policy/limits.hpp"
@@ -69,6 +70,7 @@ struct PolicyConfig {
   OnTripwire on_tripwire = OnTripwire::block;
   Limits limits{};
   AskLimits ask;
+  std::vector<PolicyTest> tests{};
 };
 
 // The connections to origins that one session keeps open for its next requests.

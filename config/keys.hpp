@@ -26,6 +26,7 @@ const Keys& rule_keys();
 const Keys& secret_keys();
 const Keys& placeholder_keys();
 const Keys& shape_keys();
+const Keys& test_keys();
 
 std::vector<const Keys*> all_keys();
 

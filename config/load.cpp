@@ -22,7 +22,8 @@ const Keys& top_keys() {
   return kKeys;
 }
 const Keys& policy_keys() {
-  static const Keys kKeys{"a policy", {"include", "rules", "grants", "tripwire", "ask", "limits"}};
+  static const Keys kKeys{"a policy",
+                          {"include", "rules", "grants", "tripwire", "ask", "limits", "tests"}};
   return kKeys;
 }
 
@@ -105,6 +106,8 @@ PolicyConfig read_policy(const Reader& reader, const YamlEntry& entry) {
   if (const YamlNode* limits = reader.find(entry.value, "limits"))
     policy.limits = read_limits(reader, *limits);
   if (const YamlNode* ask = reader.find(entry.value, "ask")) policy.ask = read_ask(reader, *ask);
+  if (const YamlNode* tests = reader.find(entry.value, "tests"))
+    policy.tests = read_policy_tests(reader, *tests);
   return policy;
 }
 
