@@ -7,7 +7,9 @@
 
 #include "cli/approve_command.hpp"
 #include "cli/audit_command.hpp"
+#include "cli/check_command.hpp"
 #include "cli/demo_command.hpp"
+#include "cli/explain_command.hpp"
 #include "cli/gateway_command.hpp"
 #include "cli/harden.hpp"
 #include "cli/init_command.hpp"
@@ -27,6 +29,7 @@ constexpr const char* kFooter = R"(Examples:
   warder run --profile claude-code -- claude             what Claude Code needs, and nothing else
   warder run --config warder.yaml --policy coding-agent -- claude
   warder init && warder trust                            a policy file for this project
+  warder check && warder explain https://pypi.org/simple/   what is odd in it, and what would become of a request
   warder gateway --config warder.yaml                    the listeners of a configuration, for other sandboxes
   warder secret set github                               put a value into the encrypted store
   warder approve                                         answer what a rule with `action: ask` waits for
@@ -173,6 +176,59 @@ void add_approve(CLI::App& app, ApproveArgs& args, int& code) {
   approve->callback([&args, &code] { code = approve_command(args); });
 }
 
+constexpr const char* kExplainFooter =
+    R"(Nothing is asked or sent: the rules are read as the gateway reads them. Examples:
+  warder explain https://api.github.com/repos/acme/x/issues
+  warder explain --policy coding-agent -X POST -H 'X-Env: prod' --body-size 2048 https://api.example.com/v1
+  warder explain tcp://db.internal:5432
+
+Exit codes: 0 allowed (or asked about), 1 refused, 2 the configuration or what was asked cannot be used.)";
+
+constexpr const char* kCheckFooter =
+    R"(Looks for rules that another one shadows, grants that no rule makes reachable, wildcards over names that
+anybody can register, grants at shared hosting, secrets that nothing uses; and asks the policy its own tests:
+
+  tests:
+    - {url: "https://api.github.com/user/keys", method: POST, expect: deny, rule: no-keys}
+
+Exit codes: 0 well, or warnings only; 1 a test fails, or a warning with --strict; 2 it does not load.)";
+
+void add_explain(CLI::App& app, ExplainArgs& args, int& code) {
+  CLI::App* explain =
+      app.add_subcommand("explain", "say what would become of a request, and which rule decides");
+  explain->footer(kExplainFooter);
+  explain->add_option("--config", args.config, "configuration file (without it: ./warder.yaml)")
+      ->type_name("FILE");
+  explain->add_option("--policy", args.policy, "policy in it; may be left out when there is one")
+      ->type_name("NAME");
+  explain->add_option("-X,--method", args.method, "method (GET)")->type_name("METHOD");
+  explain->add_option("-H,--header", args.headers, "a header field; may repeat")
+      ->type_name("'NAME: VALUE'")
+      ->take_all()
+      ->expected(1)
+      ->allow_extra_args(false);
+  explain->add_option("--body-size", args.body_size, "bytes of the body (0)")
+      ->type_name("BYTES")
+      ->check(CLI::NonNegativeNumber);  // else -1 would be a very large one
+  explain->add_option("URL", args.url, "https://, http:// or tcp://HOST:PORT")->required();
+  explain->add_flag_callback("--json", [&args] { args.json = Json::yes; }, "print JSON");
+  explain->callback([&args, &code] { code = explain_command(args); });
+}
+
+void add_check(CLI::App& app, CheckArgs& args, int& code) {
+  CLI::App* check = app.add_subcommand(
+      "check", "look for what a configuration says and hardly means, and run its tests");
+  check->footer(kCheckFooter);
+  check->add_option("--config", args.config, "configuration file (without it: ./warder.yaml)")
+      ->type_name("FILE");
+  check->add_option("--policy", args.policy, "one policy of it (without it: all)")
+      ->type_name("NAME");
+  check->add_flag_callback(
+      "--strict", [&args] { args.strict = Strict::yes; }, "exit 1 for a warning, too");
+  check->add_flag_callback("--json", [&args] { args.json = Json::yes; }, "print JSON");
+  check->callback([&args, &code] { code = check_command(args); });
+}
+
 constexpr const char* kSecretFooter =
     R"(The value is read from standard input, or typed without echo. Examples:
   warder secret set github                        asks for the value
@@ -251,6 +307,10 @@ int command_line(int argc, char** argv) {
   InitArgs init;
   app.add_subcommand("init", "write a commented warder.yaml for the project in this directory")
       ->callback([&] { code = init_command(init); });
+  ExplainArgs explain;
+  add_explain(app, explain, code);
+  CheckArgs check;
+  add_check(app, check, code);
   TrustArgs trust;
   app.add_subcommand("trust", "pin this directory's warder.yaml as it is now")->callback([&] {
     code = trust_command(trust);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "config/keys.hpp"
 #include "config/rule_matchers.hpp"
 #include "config/sections.hpp"
 #include "config/spelling.hpp"
