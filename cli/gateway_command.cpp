@@ -186,10 +186,12 @@ int run_gateway(const GatewayArgs& args) {
     session->certificates = std::move(prepared.certificates);
     session->captures = policy.captures;
     session->on_tripwire = policy.on_tripwire;
+    session->observes = policy.observes;
     if (!policy.captures.empty()) session->secrets.expect_minting();
     session->announce = [name = listener.name](const std::string& line) {
       say(name + ": " + line);
     };
+    if (policy.observes) session->announce(kObserving);
     if (!record_start(*log, *session, config, {"(listener)", shown(listener)}))
       throw RunRefused("the audit log cannot be written: nothing was opened", 125);
     files.write(listener, prepared.placeholder_env);

@@ -49,13 +49,10 @@ std::string chosen_policy(const RunArgs& args, const Config& config) {
                     policy_names(config));
 }
 
-struct Chosen {
-  Config config;
-  std::string policy;
-};
+}  // namespace
 
-Chosen choose(const RunArgs& args, const fs::path& workspace) {
-  Chosen chosen{base_config(args, workspace), {}};
+Chosen choose(const RunArgs& args) {
+  Chosen chosen{base_config(args, fs::current_path()), {}};
   chosen.policy = chosen_policy(args, chosen.config);
   if (!chosen.config.policies.empty() && chosen.config.policy(chosen.policy) == nullptr) {
     throw ConfigError(chosen.config.file.string() + " has no policy named '" + chosen.policy +
@@ -64,6 +61,8 @@ Chosen choose(const RunArgs& args, const fs::path& workspace) {
   apply_flags(chosen.config, chosen.policy, args.flags);
   return chosen;
 }
+
+namespace {
 
 std::vector<fs::path> absolute_paths(const std::vector<std::string>& paths, const char* flag) {
   std::vector<fs::path> absolute;
@@ -77,7 +76,7 @@ std::vector<fs::path> absolute_paths(const std::vector<std::string>& paths, cons
 
 bool allows_nothing(const Chosen& chosen) {
   const PolicyConfig* policy = chosen.config.policy(chosen.policy);
-  return policy == nullptr || policy->rules.empty();
+  return policy == nullptr || (policy->rules.empty() && !policy->observes);
 }
 
 void print_summary(const RunOutcome& outcome) {
@@ -107,16 +106,20 @@ void refuse_own_rules(const RunArgs& args) {
   }
 }
 
-int run_or_throw(const RunArgs& args) {
-  const fs::path workspace = fs::current_path();
+void check_place(const fs::path& workspace) {
   const char* home = std::getenv("HOME");
   const std::string refusal = refuse_workspace(workspace, home != nullptr ? home : "");
   if (!refusal.empty()) throw ConfigError(refusal);
   if (const std::string inherited = refuse_standard_descriptors(); !inherited.empty())
     throw ConfigError(inherited);
+}
+
+}  // namespace
+
+RunOutcome run_chosen(const RunArgs& args, Chosen chosen) {
+  const fs::path workspace = fs::current_path();
+  check_place(workspace);
   const bool remote = !args.gateway.empty();
-  if (remote) refuse_own_rules(args);
-  Chosen chosen = remote ? Chosen{{}, args.policy} : choose(args, workspace);
   check_audit_place(chosen.config, workspace);
   if (!remote && allows_nothing(chosen) && args.quiet == Quiet::no) {
     say("no rule allows anything: the command runs without network. To allow a host: --allow HOST, "
@@ -132,9 +135,13 @@ int run_or_throw(const RunArgs& args) {
   spec.read_only = absolute_paths(args.read_only, "--ro");
   spec.read_write = absolute_paths(args.read_write, "--rw");
   if (args.quiet == Quiet::no) spec.announce = say;
-  const RunOutcome outcome =
+  RunOutcome outcome =
       remote ? run_behind_gateway(spec, fs::absolute(args.gateway)) : run_sandboxed(spec);
   if (args.quiet == Quiet::no) print_summary(outcome);
+  return outcome;
+}
+
+int exit_code_of(const RunOutcome& outcome, bool remote) {
   if (!outcome.audit_whole) {
     say(remote ? std::string("the gateway did not record the end of this run")
                : "the audit log could not be closed whole: " + outcome.audit_file.string());
@@ -143,15 +150,19 @@ int run_or_throw(const RunArgs& args) {
   return outcome.exit_code;
 }
 
-}  // namespace
-
 int run_command(const RunArgs& args) {
-  return guarded([&] { return run_or_throw(args); });
+  return guarded([&] {
+    const bool remote = !args.gateway.empty();
+    check_place(fs::current_path());  // before anything in it is believed
+    if (remote) refuse_own_rules(args);
+    Chosen chosen = remote ? Chosen{{}, args.policy} : choose(args);
+    return exit_code_of(run_chosen(args, std::move(chosen)), remote);
+  });
 }
 
 int print_config_command(const RunArgs& args) {
   return guarded([&] {
-    const Chosen chosen = choose(args, fs::current_path());
+    const Chosen chosen = choose(args);
     const std::string yaml = to_yaml(chosen.config, chosen.policy);
     std::fputs(yaml.c_str(), stdout);
     return 0;

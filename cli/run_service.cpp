@@ -151,11 +151,13 @@ AdminReply RunService::begin(const AdminRequest& request) {
     run->session->certificates = std::move(prepared.certificates);
     run->session->captures = policy->captures;
     run->session->on_tripwire = policy->on_tripwire;
+    run->session->observes = policy->observes;
     if (!policy->captures.empty()) run->session->secrets.expect_minting();
   } catch (const std::exception& error) {
     return refused(400, error.what());
   }
   run->session->announce = [say = run->say](const std::string& line) { say->push(line); };
+  if (policy->observes) run->session->announce(kObserving);
   run->request = std::move(*asked);
   AdminReply reply;
   reply.status = 101;
@@ -183,6 +185,10 @@ bool RunService::serve(Run& run, int socket) {
 void RunService::finish(Run& run, int socket, int exit_code) {
   parts_.process.end_session(*run.session, kEndLimit);
   RunEnd end;
+  if (run.session->observes) {
+    const std::string line = observed_line(run.session->observed);
+    (void)send_message(socket, json::serialize(json::object{{"say", line}}));
+  }
   end.recorded = record_end(parts_.log, *run.session, exit_code) && parts_.log.healthy();
   end.denials = run.session->denials.list();
   end.others = run.session->denials.others();

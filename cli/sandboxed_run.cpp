@@ -44,6 +44,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   session->certificates = std::move(prepared.certificates);
   session->captures = policy->captures;
   session->on_tripwire = policy->on_tripwire;
+  session->observes = policy->observes;
   if (!policy->captures.empty()) session->secrets.expect_minting();
   session->announce = spec.announce;
   SandboxTrust trust{gateway.authority().pem(), gateway.authority().subject_hash()};
@@ -54,6 +55,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   gateway.start();
   gateway.serve_sandbox(session, std::move(sandbox.listeners()));
   SecretWatch watch({store, gateway.sessions(), *log, spec.announce});
+  if (policy->observes && spec.announce) spec.announce(kObserving);
   let_go(sandbox);
   outcome.exit_code = sandbox.wait();
 
@@ -64,6 +66,8 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   outcome.denials = session->denials.list();
   outcome.other_denials = session->denials.others();
   outcome.exchanges = session->exchanges;
+  outcome.session = session->id;
+  if (policy->observes && spec.announce) spec.announce(observed_line(session->observed));
   return outcome;
 }
 

@@ -65,6 +65,7 @@ struct PolicyConfig {
   std::vector<CertificateGrant> certificates;
   std::vector<Capture> captures;
   OnTripwire on_tripwire = OnTripwire::block;
+  bool observes = false;  // `mode: observe`: what no rule allows passes all the same
 };
 
 // The connections to origins that one session keeps open for its next requests.

@@ -21,7 +21,7 @@ const Keys& top_keys() {
   return kKeys;
 }
 const Keys& policy_keys() {
-  static const Keys kKeys{"a policy", {"rules", "grants", "tripwire"}};
+  static const Keys kKeys{"a policy", {"rules", "grants", "tripwire", "mode"}};
   return kKeys;
 }
 
@@ -80,6 +80,13 @@ OnTripwire read_tripwire(const Reader& reader, const YamlNode& node) {
   reader.fail(node.place, "'tripwire' is " + in_quotes(text) + ": write block or quarantine");
 }
 
+bool read_mode(const Reader& reader, const YamlNode& node) {
+  const std::string& text = reader.text(node, "mode");
+  if (text == "observe") return true;
+  if (text == "enforce") return false;
+  reader.fail(node.place, "'mode' is " + in_quotes(text) + ": write enforce or observe");
+}
+
 PolicyConfig read_policy(const Reader& reader, const YamlEntry& entry,
                          const std::vector<SecretConfig>& secrets) {
   PolicyConfig policy;
@@ -101,6 +108,8 @@ PolicyConfig read_policy(const Reader& reader, const YamlEntry& entry,
     read_all_grants(reader, *grants, secrets, policy);
   if (const YamlNode* tripwire = reader.find(entry.value, "tripwire"))
     policy.on_tripwire = read_tripwire(reader, *tripwire);
+  if (const YamlNode* mode = reader.find(entry.value, "mode"))
+    policy.observes = read_mode(reader, *mode);
   return policy;
 }
 

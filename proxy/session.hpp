@@ -13,6 +13,7 @@
 #include "proxy/client_identity.hpp"
 #include "proxy/denials.hpp"
 #include "proxy/life.hpp"
+#include "proxy/observe.hpp"
 #include "proxy/session_origins.hpp"
 #include "secrets/capture.hpp"
 #include "secrets/live_secrets.hpp"
@@ -29,6 +30,7 @@ struct Session {
   ClientCertificates certificates;  // set before it is served, as these are
   std::vector<Capture> captures;
   OnTripwire on_tripwire = OnTripwire::block;
+  bool observes = false;  // what no rule allows passes all the same (observe.hpp)
   dns::Zone zone;
   audit::Burst denied_lookups;
   Denials denials;
@@ -38,6 +40,7 @@ struct Session {
   SessionLife life{Life::open};
   std::atomic<bool> quarantined{false};  // nothing of it may leave any more, for good
   std::atomic<std::uint64_t> exchanges{0};
+  std::atomic<std::uint64_t> observed{0};     // of them: passed though no rule allows them
   std::atomic<std::uint64_t> connections{0};  // open now
   std::atomic<std::uint64_t> strangers{
       0};  // those that have not shown their token yet: not among them
@@ -45,10 +48,14 @@ struct Session {
 
   // The policy's, before anything is resolved, dialled or probed; of one in quarantine nothing is.
   Verdict authorize_connection(const Authority& authority) const {
+    if (!quarantined && observes) return observed_connection(policy, authority);
     if (!quarantined) return policy.authorize_connection(authority);
     Verdict verdict;
     verdict.reason = Reason::quarantined;
     return verdict;
+  }
+  Verdict authorize_name(const HostName& name) const {
+    return observes ? observed_name(policy, name) : policy.authorize_name(name);
   }
   std::optional<Verdict> authorize_raw(const HostName& host, std::uint16_t port) const {
     auto verdict = policy.authorize_raw(host, port);
