@@ -35,7 +35,7 @@ struct DnsQuery {
   std::string answer;  // "198.18.0.7", "NODATA", "NXDOMAIN", "SERVFAIL"
   Reason reason = Reason::none;
   std::uint64_t count = 1;  // look-ups that this stands for; over 1 the name says so: "(57 more)"
-  std::string rule;         // the deny rule that refused it; empty: none
+  std::string rule{};       // the deny rule that refused it; empty: none
 };
 
 // Before an origin is dialled for its own sake: to learn what it speaks, when no request has come yet.

@@ -31,11 +31,11 @@ TEST_CASE("golden: the line of every record type") {
   CHECK(line_of(body_of(Record(SessionEnd{"s1", -1, 7, 2}))) ==
         kBegin + R"("type":"session_end","session":"s1","exit_code":-1,"exchanges":7,"refused":2)" +
             kEnd);
-  CHECK(line_of(body_of(
-            Record(DnsQuery{"s1", "evil.test", "A", "NXDOMAIN", Reason::name_not_allowed}))) ==
+  CHECK(line_of(body_of(Record(
+            DnsQuery{"s1", "evil.test", "A", "NXDOMAIN", Reason::name_not_allowed, 1, "no"}))) ==
         kBegin +
             R"("type":"dns","session":"s1","name":"evil.test","qtype":"A",)"
-            R"("answer":"NXDOMAIN","reason":"name_not_allowed","rule":"")" +
+            R"("answer":"NXDOMAIN","reason":"name_not_allowed","rule":"no")" +
             kEnd);
   CHECK(
       line_of(body_of(Record(Dial{"s1", "transparent", "https://api.test", "api", "t.yaml:3"}))) ==

@@ -35,6 +35,10 @@ audit::Intent refused(const std::string& origin, const std::string& path, Reason
   return out;
 }
 
+audit::DnsQuery look_up(const std::string& name, const std::string& rule = "") {
+  return {"s1", name, "A", "NXDOMAIN", Reason::name_not_allowed, 1, rule};
+}
+
 audit::Receipt receipt(std::uint64_t exchange, Reason reason) {
   audit::Receipt out;
   out.session = "s1";
@@ -81,16 +85,16 @@ TEST_CASE("learned: what was allowed, observed and refused for want of a rule; l
   raw.protocol = "tcp";
   raw.decision = "deny";
   raw.reason = Reason::port_not_allowed;
-  audit::DnsQuery name{"s1", "c.test", "A", "NXDOMAIN", Reason::name_not_allowed};
-  const std::string yaml = Records()
-                               .add(audit::SessionStart{"s1", "t", "", {}, {}, ""})
-                               .add(intent("https://a.test", "GET", "/v1"))
-                               .add(std::move(observed))
-                               .add(refused("https://a.test", "/v2", Reason::path_not_allowed))
-                               .add(std::move(raw))
-                               .add(std::move(name))
-                               .add(audit::DnsQuery{"s1", "localhost", "A", "127.0.0.1"})
-                               .yaml();
+  const std::string yaml =
+      Records()
+          .add(audit::SessionStart{"s1", "t", "", {}, {}, ""})
+          .add(intent("https://a.test", "GET", "/v1"))
+          .add(std::move(observed))
+          .add(refused("https://a.test", "/v2", Reason::path_not_allowed))
+          .add(std::move(raw))
+          .add(look_up("c.test"))
+          .add(audit::DnsQuery{"s1", "localhost", "A", "127.0.0.1", Reason::none, 1, ""})
+          .yaml();
   CAPTURE(yaml);
   const Config config = parse_config(yaml, "w.yaml");
   REQUIRE(config.policies.size() == 1);
@@ -117,9 +121,7 @@ TEST_CASE("learned: attack: tripwires, foreign credentials and explicit denies t
   records.add(intent("https://inside.test", "GET", "/"));
   records.add(receipt(records.exchanges, Reason::address_not_allowed));
   records.add(refused("https://api.test", "/admin", Reason::path_not_allowed, "no-admin"));
-  audit::DnsQuery denied{"s1", "bad.test", "A", "NXDOMAIN", Reason::name_not_allowed};
-  denied.rule = "no-bad";
-  records.add(std::move(denied));
+  records.add(look_up("bad.test", "no-bad"));
   const std::string yaml = records.yaml();
   CAPTURE(yaml);
   CHECK(parse_config(yaml, "w.yaml").policies.at(0).rules.empty());
@@ -148,7 +150,7 @@ TEST_CASE(
     records.add(refused("https://api.test", path, Reason::path_not_allowed, path));
     records.add(intent("https://api.test", "G" + path, "/"));
     records.add(intent("https://" + path, "GET", "/"));
-    records.add(audit::DnsQuery{"s1", path, "A", "NXDOMAIN", Reason::name_not_allowed});
+    records.add(look_up(path));
   }
   const std::string yaml = records.yaml();
   CAPTURE(yaml);

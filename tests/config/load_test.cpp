@@ -87,6 +87,7 @@ TEST_CASE("the example loads, and says every key there is") {
   CHECK(ask(config, "api.github.com", "GET", "/repos/acme/x/issues").rule == "issues");
   CHECK(ask(config, "api.github.com", "GET", "/repos/acme/x/%6Beys").rule == "no-keys");
   for (const char* key : {"name:",
+                          "mode:",
                           "tripwire:",
                           "hosts:",
                           "ports:",

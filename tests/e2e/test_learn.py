@@ -75,7 +75,7 @@ def test_secrets_go_only_where_a_grant_says(bench, echo):
         {CURL} -d "$API_TOKEN" https://other.test/body
         curl -sS {BEARER} https://api.test/whoami""")
     assert done.text.split()[:5] == ["403"] * 5, done
-    received = b"".join(o.received for o in bench.origins)
+    received = echo.received + echo.clear.received
     assert received.count(SECRET.encode()) == 1, received
     assert SECRET not in done.text
     reasons = [r["reason"] for r in intents(done, decision="deny")]
@@ -117,6 +117,16 @@ def test_private_addresses_trace_and_raw_tcp_do_not_pass(bench, echo):
     assert "hosts: [db.test], ports: [5432], action: tcp}" in policy, policy
     for never in ("10.0.0.1]", "169.254.169.254]", "192.168.1.1]", "TRACE]"):
         assert never not in policy, policy
+
+
+def test_one_authority_holds_while_observing(bench, echo):
+    bench.config(rules=NO_RULES)
+    done, policy = learn(bench, f"""
+        {CURL} -H 'Host: other.test' https://api.test/fronted
+        {CURL} --resolve other.test:443:$(getent ahostsv4 api.test | head -n 1 | cut -d ' ' -f 1) https://other.test/moved""")
+    assert done.text.split() == ["421", "421"], done
+    assert echo.requests == [], done
+    assert "fronted" not in policy and "moved" not in policy, policy
 
 
 def test_from_the_records_of_an_ordinary_run(bench, echo):
