@@ -32,6 +32,7 @@ constexpr std::array kProtocol = std::to_array<std::string_view>(
 constexpr std::array kAnswer =
     std::to_array<std::string_view>({"NODATA", "NXDOMAIN", "REFUSED", "SERVFAIL", "address"});
 constexpr std::array kSaid = std::to_array<std::string_view>({"allow", "deny", "timeout"});
+constexpr std::array kDecision = std::to_array<std::string_view>({"allow", "observe", "deny"});
 constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::internal) + 1;
 
 // The last word stands for all that are not listed.
@@ -147,7 +148,8 @@ struct Metrics::Series {
   std::array<Counter*, kReasons> ended_with{};
   std::array<Counter*, kAnswer.size()> answered{};
   std::array<Counter*, kSaid.size()> approvals{};
-  std::array<std::array<std::array<Counter*, 2>, kProtocol.size()>, kIngress.size()> exchanges{};
+  std::array<std::array<std::array<Counter*, kDecision.size()>, kProtocol.size()>, kIngress.size()>
+      exchanges{};
 
   // All series stand from the start: adding one later would take a lock on the data path.
   Series() {
@@ -162,11 +164,11 @@ struct Metrics::Series {
       approvals[i] = &asked.Add({{"decision", std::string(kSaid[i])}});
     for (std::size_t way = 0; way < kIngress.size(); ++way) {
       for (std::size_t protocol = 0; protocol < kProtocol.size(); ++protocol) {
-        for (std::size_t allowed = 0; allowed < 2; ++allowed) {
-          exchanges[way][protocol][allowed] =
+        for (std::size_t decision = 0; decision < kDecision.size(); ++decision) {
+          exchanges[way][protocol][decision] =
               &exchange.Add({{"ingress", std::string(kIngress[way])},
                              {"protocol", std::string(kProtocol[protocol])},
-                             {"decision", allowed == 1 ? "allow" : "deny"}});
+                             {"decision", std::string(kDecision[decision])}});
         }
       }
     }
@@ -179,10 +181,10 @@ struct Metrics::Series {
   }
 
   void take(const audit::Intent& intent) {
-    const bool allowed = intent.decision == "allow";
-    exchanges[place_of(intent.ingress, kIngress)][place_of(intent.protocol, kProtocol)][allowed]
+    const std::size_t decision = place_of(intent.decision, kDecision);
+    exchanges[place_of(intent.ingress, kIngress)][place_of(intent.protocol, kProtocol)][decision]
         ->Increment();
-    if (!allowed && intent.reason != Reason::none)
+    if (kDecision[decision] == "deny" && intent.reason != Reason::none)
       refused_for[static_cast<std::size_t>(intent.reason)]->Increment();
     for (const audit::SecretUsed& use : intent.uses) {
       if (stands_in_head(use)) swaps.Increment();

@@ -29,6 +29,7 @@ std::string body(const SessionStart& start) {
       .text("session", start.session, kName)
       .text("policy", start.policy, kLongName)
       .text("policy_sha256", start.policy_sha256, kWord)
+      .text("mode", start.mode, kWord)
       .texts("command", start.command, kArgument, kCommand)
       .texts("secrets", start.secrets, kName, kSecretNames)
       .text("previous", start.previous, kLongName);
@@ -52,7 +53,8 @@ std::string body(const DnsQuery& query) {
       .text("name", query.name, kLongName)
       .text("qtype", query.type, kWord)
       .text("answer", query.answer, kName)
-      .text("reason", to_string(query.reason), kWord);
+      .text("reason", to_string(query.reason), kWord)
+      .text("rule", query.rule, kLongName);
   return out;
 }
 

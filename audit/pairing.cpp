@@ -3,7 +3,7 @@
 namespace warder::audit {
 
 std::optional<std::string> Pairing::feed(const ParsedLine& line) {
-  if (line.type == "intent" && line.text("decision") == "allow") {
+  if (line.type == "intent" && line.text("decision") != "deny") {
     waiting_[line.seq] = {line.text("session"), line.number("exchange").value_or(0)};
   } else if (line.type == "receipt") {
     return receipt(line);

@@ -19,6 +19,7 @@ struct SessionStart {
   std::vector<std::string> command;  // argv; placeholders only
   std::vector<std::string> secrets;  // names
   std::string previous;              // "<file> <size> <root>" of the run before; empty: none
+  std::string mode = "enforce";      // or "observe": what no rule allows is let through
 };
 struct SessionEnd {
   std::string session;
@@ -34,6 +35,7 @@ struct DnsQuery {
   std::string answer;  // "198.18.0.7", "NODATA", "NXDOMAIN", "SERVFAIL"
   Reason reason = Reason::none;
   std::uint64_t count = 1;  // look-ups that this stands for; over 1 the name says so: "(57 more)"
+  std::string rule{};       // the deny rule that refused it; empty: none
 };
 
 // Before an origin is dialled for its own sake: to learn what it speaks, when no request has come yet.
@@ -105,14 +107,14 @@ struct Approval {
 // Before any request byte leaves. A refusal is an Intent with decision deny and no Receipt.
 struct Intent {
   std::string session;
-  std::uint64_t exchange = 0;  // counts within the session
-  std::string ingress;         // "transparent"
-  std::string protocol;        // "http/1.1", "tls", "tcp"
-  std::string method;          // empty for a connection refused before a request
-  std::string authority;       // origin(): "https://api.test"
-  std::string path;            // as sent, placeholders as [secret:NAME]; query values as …
-  std::string decision;        // "allow", "deny"
-  Reason reason = Reason::none;
+  std::uint64_t exchange = 0;    // counts within the session
+  std::string ingress;           // "transparent"
+  std::string protocol;          // "http/1.1", "tls", "tcp"
+  std::string method;            // empty for a connection refused before a request
+  std::string authority;         // origin(): "https://api.test"
+  std::string path;              // as sent, placeholders as [secret:NAME]; query values as …
+  std::string decision;          // "allow", "deny", "observe"
+  Reason reason = Reason::none;  // of "observe": why it would have been refused
   std::string rule;
   std::string where;
   std::vector<SecretUsed> uses;

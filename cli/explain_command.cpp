@@ -12,10 +12,10 @@
 namespace warder {
 namespace {
 
-Question question_of(const ExplainArgs& args) {
-  auto read = read_question(args.url, args.method);
+SupposedRequest question_of(const ExplainArgs& args) {
+  auto read = read_supposed_request(args.url, args.method);
   if (const auto* sentence = std::get_if<std::string>(&read)) throw ConfigError(*sentence);
-  Question question = std::get<Question>(std::move(read));
+  SupposedRequest question = std::get<SupposedRequest>(std::move(read));
   for (const std::string& header : args.headers) {
     const std::size_t colon = header.find(':');
     if (colon == std::string::npos)
@@ -69,7 +69,7 @@ std::vector<std::string> checks_of(const Authority& authority, const Verdict& ve
   return out;
 }
 
-ExplainReport report_of(const Question& question, const PolicyConfig& policy,
+ExplainReport report_of(const SupposedRequest& question, const PolicyConfig& policy,
                         const UpstreamConfig& upstream, const Policy& compiled) {
   ExplainReport report{policy.name, &question, {}};
   if (!question.malformed.empty()) {
@@ -88,7 +88,7 @@ ExplainReport report_of(const Question& question, const PolicyConfig& policy,
 int explain_or_throw(const ExplainArgs& args) {
   const Config config = load_config(args.config);
   const PolicyConfig& policy = chosen_policy(config, args.policy);
-  const Question question = question_of(args);
+  const SupposedRequest question = question_of(args);
   const Policy compiled(policy.name, policy.rules);
   const ExplainReport report = report_of(question, policy, config.gateway.upstream, compiled);
   const std::string text = args.json == Json::yes ? explain_json(report) : explain_text(report);

@@ -12,7 +12,7 @@ namespace warder {
 
 struct ExplainReport {
   std::string policy;
-  const Question* question;
+  const SupposedRequest* question;
   Explanation explanation;
   std::optional<GrantsAt> grants{};   // where the request would be let pass, inspected
   std::vector<std::string> checks{};  // what follows then, a sentence each

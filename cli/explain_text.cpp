@@ -45,7 +45,7 @@ std::string wanted(const Rule& rule, Part part) {
   return "";
 }
 
-std::string verdict_lines(const Question& question, const Explanation& explanation) {
+std::string verdict_lines(const SupposedRequest& question, const Explanation& explanation) {
   const Verdict& verdict = explanation.verdict;
   const std::string by =
       verdict.rule.empty() ? "" : " by rule " + verdict.rule + " (" + verdict.where + ')';
@@ -98,7 +98,7 @@ std::string foreign_of(const Grant& grant) {
   return "";
 }
 
-std::string secret_lines(const Question& question, const GrantsAt& grants) {
+std::string secret_lines(const SupposedRequest& question, const GrantsAt& grants) {
   if (question.method == "OPTIONS")
     return "secrets: none, because nothing is swapped in a request of OPTIONS\n";
   std::string out;
@@ -130,7 +130,7 @@ std::string secret_lines(const Question& question, const GrantsAt& grants) {
 }  // namespace
 
 std::string explain_text(const ExplainReport& report) {
-  const Question& question = *report.question;
+  const SupposedRequest& question = *report.question;
   const bool is_raw = question.authority && question.authority->scheme == Scheme::tcp;
   std::string out = (is_raw ? "" : question.method + ' ') + in_quotes(question.url) +
                     " under policy " + report.policy + '\n' +

@@ -205,6 +205,7 @@ int run_gateway(const GatewayArgs& args) {
       say(name + ": " + line);
     };
     session->summon = session->announce;
+    if (policy.observes) session->announce(kObserving);
     if (!record_start(*log, *session, config, {"(listener)", shown(listener)}))
       throw RunRefused("the audit log cannot be written: nothing was opened", 125);
     files.write(listener, placeholders);

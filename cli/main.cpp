@@ -13,6 +13,7 @@
 #include "cli/gateway_command.hpp"
 #include "cli/harden.hpp"
 #include "cli/init_command.hpp"
+#include "cli/learn_command.hpp"
 #include "cli/preset_command.hpp"
 #include "cli/reload_command.hpp"
 #include "cli/run_command.hpp"
@@ -33,6 +34,7 @@ constexpr const char* kFooter = R"(Examples:
   warder gateway --config warder.yaml                    the listeners of a configuration, for other sandboxes
   warder secret set github                               put a value into the encrypted store
   warder approve                                         answer what a rule with `action: ask` waits for
+  warder learn --out warder.yaml -- npm ci               the smallest policy that would allow what this does
   warder audit verify                                    check the record of the last run
 
 Exit codes: the command's own; 128+n for a signal; 126/127 as a shell; 2 configuration; 125 Warder itself.)";
@@ -48,50 +50,41 @@ std::vector<std::string> take_command(int& argc, char** argv) {
   return {};
 }
 
+// What both `run` and `learn` take: the policy, and what the sandbox sees.
+void add_run_options(CLI::App& run, RunArgs& args) {
+  const auto repeatable = [&run](const char* name, std::vector<std::string>& values,
+                                 const char* what, const char* type) {
+    run.add_option(name, values, what)
+        ->type_name(type)
+        ->take_all()
+        ->expected(1)
+        ->allow_extra_args(false);
+  };
+  run.add_option("--config", args.config,
+                 "configuration file (without it: ./warder.yaml, once trusted)")
+      ->type_name("FILE");
+  run.add_option("--policy", args.policy, "policy in it; may be left out when there is one")
+      ->type_name("NAME");
+  repeatable("--allow", args.flags.allow, "allow a host, HOST[:PORT]; may repeat", "HOST");
+  repeatable("--secret", args.flags.secrets,
+             "let the sandbox use the secret in variable ENV at these hosts, ENV@HOST[,HOST…]; may "
+             "repeat",
+             "ENV@HOST");
+  repeatable("--env", args.env, "pass this variable of the environment too; may repeat", "NAME");
+  repeatable("--ro", args.read_only, "show this path inside, read-only; may repeat", "PATH");
+  repeatable("--rw", args.read_write, "show this path inside, writable; may repeat", "PATH");
+  run.add_flag_callback(
+      "--quiet", [&args] { args.quiet = Quiet::yes; }, "no lines of Warder's own on stderr");
+}
+
 void add_run(CLI::App& app, RunArgs& args, int& code) {
   CLI::App* run =
       app.add_subcommand("run", "run a command in a sandbox whose only way out is the gateway");
   run->footer("CMD and its arguments stand behind --, as they are: warder run [OPTIONS] -- CMD…");
-  run->add_option("--config", args.config,
-                  "configuration file (without it: ./warder.yaml, once trusted)")
-      ->type_name("FILE");
+  add_run_options(*run, args);
   run->add_option("--gateway", args.gateway,
                   "use the gateway that has this admin socket (DIR/admin.sock), and its policies")
       ->type_name("SOCK");
-  run->add_option("--policy", args.policy, "policy in it; may be left out when there is one")
-      ->type_name("NAME");
-  run->add_option("--profile", args.profile,
-                  "what an agent needs: claude-code, codex … (warder preset list)")
-      ->type_name("NAME");
-  run->add_option("--allow", args.flags.allow, "allow a host, HOST[:PORT]; may repeat")
-      ->type_name("HOST")
-      ->take_all()
-      ->expected(1)
-      ->allow_extra_args(false);
-  run->add_option("--secret", args.flags.secrets,
-                  "let the sandbox use the secret in variable ENV at these hosts, "
-                  "ENV@HOST[,HOST…]; may repeat")
-      ->type_name("ENV@HOST")
-      ->take_all()
-      ->expected(1)
-      ->allow_extra_args(false);
-  run->add_option("--env", args.env, "pass this variable of the environment too; may repeat")
-      ->type_name("NAME")
-      ->take_all()
-      ->expected(1)
-      ->allow_extra_args(false);
-  run->add_option("--ro", args.read_only, "show this path inside, read-only; may repeat")
-      ->type_name("PATH")
-      ->take_all()
-      ->expected(1)
-      ->allow_extra_args(false);
-  run->add_option("--rw", args.read_write, "show this path inside, writable; may repeat")
-      ->type_name("PATH")
-      ->take_all()
-      ->expected(1)
-      ->allow_extra_args(false);
-  run->add_flag_callback(
-      "--quiet", [&args] { args.quiet = Quiet::yes; }, "no lines of Warder's own on stderr");
   CLI::Option* print =
       run->add_flag("--print-config")
           ->description("print the configuration that these flags amount to, and stop");
@@ -104,6 +97,37 @@ void add_run(CLI::App& app, RunArgs& args, int& code) {
       code = run_command(args);
     }
   });
+}
+
+constexpr const char* kLearnFooter =
+    R"(With CMD: runs it as warder run does, but lets through what no rule allows, and records that. Never what a
+deny rule refuses, private addresses, raw TCP, a placeholder in a wrong place; secrets go only where a grant says.
+
+  warder learn --secret GITHUB_TOKEN@api.github.com --out learned.yaml -- ./agent.sh
+  warder learn --from audit.jsonl --session ID              from records, also of what was refused
+  warder learn --diff --config warder.yaml                  what it grants and the last run did not use
+
+The policy has its evidence as comments: look at it before you use it.)";
+
+void add_learn(CLI::App& app, LearnArgs& args, int& code) {
+  CLI::App* learn = app.add_subcommand(
+      "learn", "write the smallest policy that would allow what a command does, or did");
+  learn->footer(kLearnFooter);
+  add_run_options(*learn, args.run);
+  learn->add_option("--from", args.from, "audit file to learn from, instead of CMD; may repeat")
+      ->type_name("FILE")
+      ->take_all()
+      ->expected(1)
+      ->allow_extra_args(false);
+  learn->add_option("--session", args.session, "only this session of the records")->type_name("ID");
+  learn->add_option("--out", args.out, "write the policy to this file (without it: stdout)")
+      ->type_name("FILE");
+  learn->add_flag("--force", args.force, "also when the file is there");
+  learn->add_flag(
+      "--diff", args.diff,
+      "print what the policy grants and no record used (without --from: of the last run)");
+  learn->add_flag_callback("--json", [&args] { args.json = Json::yes; }, "print JSON");
+  learn->callback([&args, &code] { code = learn_command(args); });
 }
 
 void add_gateway(CLI::App& app, GatewayArgs& args, int& code) {
@@ -292,6 +316,10 @@ int command_line(int argc, char** argv) {
   RunArgs run;
   if (argc > 1 && std::string_view(argv[1]) == "run") run.command = take_command(argc, argv);
   add_run(app, run, code);
+  LearnArgs learn;
+  if (argc > 1 && std::string_view(argv[1]) == "learn")
+    learn.run.command = take_command(argc, argv);
+  add_learn(app, learn, code);
   GatewayArgs gateway;
   add_gateway(app, gateway, code);
   ReloadArgs reload;

@@ -8,7 +8,8 @@ SessionPolicy session_policy(const PolicyConfig& config, ClientCertificates cert
           std::move(certificates),
           config.on_tripwire,
           config.limits,
-          config.ask};
+          config.ask,
+          config.observes};
 }
 
 std::shared_ptr<Session> make_session(std::string id, const PolicyConfig& config,

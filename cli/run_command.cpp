@@ -53,13 +53,6 @@ std::string chosen_policy(const RunArgs& args, const Config& config) {
                     policy_names(config));
 }
 
-struct Chosen {
-  Config config;
-  std::string policy;
-  std::optional<Profile> profile;
-  ProfileSecrets secrets;  // of the profile
-};
-
 bool is_set(const std::string& variable) {
   const char* value = std::getenv(variable.c_str());
   return value != nullptr && *value != '\0';
@@ -67,7 +60,7 @@ bool is_set(const std::string& variable) {
 
 using IsSet = std::function<bool(const std::string&)>;
 
-Chosen choose(const RunArgs& args, const fs::path& workspace, const IsSet& is_set) {
+Chosen choose_in(const RunArgs& args, const fs::path& workspace, const IsSet& is_there) {
   Chosen chosen{base_config(args, workspace), {}, {}, {}};
   chosen.policy = chosen_policy(args, chosen.config);
   if (!chosen.config.policies.empty() && chosen.config.policy(chosen.policy) == nullptr) {
@@ -76,7 +69,7 @@ Chosen choose(const RunArgs& args, const fs::path& workspace, const IsSet& is_se
   }
   if (!args.profile.empty()) {
     chosen.profile = read_profile(args.profile);
-    chosen.secrets = apply_profile(chosen.config, chosen.policy, *chosen.profile, is_set);
+    chosen.secrets = apply_profile(chosen.config, chosen.policy, *chosen.profile, is_there);
   }
   apply_flags(chosen.config, chosen.policy, args.flags);
   return chosen;
@@ -94,7 +87,7 @@ std::vector<fs::path> absolute_paths(const std::vector<std::string>& paths, cons
 
 bool allows_nothing(const Chosen& chosen) {
   const PolicyConfig* policy = chosen.config.policy(chosen.policy);
-  return policy == nullptr || policy->rules.empty();
+  return policy == nullptr || (policy->rules.empty() && !policy->observes);
 }
 
 void print_summary(const RunOutcome& outcome) {
@@ -167,16 +160,22 @@ void take_profile(const Profile& profile, RunSpec& spec) {
   spec.env.insert(spec.env.end(), profile.pass.begin(), profile.pass.end());
 }
 
-int run_or_throw(const RunArgs& args) {
-  const fs::path workspace = fs::current_path();
+void check_place(const fs::path& workspace) {
   const char* home = std::getenv("HOME");
   const std::string refusal = refuse_workspace(workspace, home != nullptr ? home : "");
   if (!refusal.empty()) throw ConfigError(refusal);
   if (const std::string inherited = refuse_standard_descriptors(); !inherited.empty())
     throw ConfigError(inherited);
+}
+
+}  // namespace
+
+Chosen choose(const RunArgs& args) { return choose_in(args, fs::current_path(), is_set); }
+
+RunOutcome run_chosen(const RunArgs& args, Chosen chosen) {
+  const fs::path workspace = fs::current_path();
+  check_place(workspace);
   const bool remote = !args.gateway.empty();
-  if (remote) refuse_own_rules(args);
-  Chosen chosen = remote ? Chosen{{}, args.policy, {}, {}} : choose(args, workspace, is_set);
   check_audit_place(chosen.config, workspace);
   if (!remote && args.quiet == Quiet::no) advise(chosen, args);
   RunSpec spec;
@@ -184,10 +183,15 @@ int run_or_throw(const RunArgs& args) {
   const IsSet was_set = [found = chosen.secrets.found](const std::string& variable) {
     return std::find(found.begin(), found.end(), variable) != found.end();
   };
-  spec.read_again = [args, workspace, was_set] {
-    Config config = choose(args, workspace, was_set).config;
-    check_audit_place(config, workspace);
-    return config;
+  const PolicyConfig* policy = chosen.config.policy(chosen.policy);
+  const bool observes = policy != nullptr && policy->observes;
+  spec.read_again = [args, workspace, was_set, observes] {
+    Chosen again = choose_in(args, workspace, was_set);
+    check_audit_place(again.config, workspace);
+    for (PolicyConfig& each : again.config.policies) {
+      if (each.name == again.policy) each.observes |= observes;
+    }
+    return std::move(again.config);
   };
   spec.config = std::move(chosen.config);
   spec.policy = chosen.policy;
@@ -201,9 +205,13 @@ int run_or_throw(const RunArgs& args) {
     spec.announce = say;
     spec.summon = summon;
   }
-  const RunOutcome outcome =
+  RunOutcome outcome =
       remote ? run_behind_gateway(spec, fs::absolute(args.gateway)) : run_sandboxed(spec);
   if (args.quiet == Quiet::no) print_summary(outcome);
+  return outcome;
+}
+
+int exit_code_of(const RunOutcome& outcome, bool remote) {
   if (!outcome.audit_whole) {
     say(remote ? std::string("the gateway did not record the end of this run")
                : "the audit log could not be closed whole: " + outcome.audit_file.string());
@@ -212,15 +220,19 @@ int run_or_throw(const RunArgs& args) {
   return outcome.exit_code;
 }
 
-}  // namespace
-
 int run_command(const RunArgs& args) {
-  return guarded([&] { return run_or_throw(args); });
+  return guarded([&] {
+    const bool remote = !args.gateway.empty();
+    check_place(fs::current_path());  // before anything in it is believed
+    if (remote) refuse_own_rules(args);
+    Chosen chosen = remote ? Chosen{{}, args.policy, {}, {}} : choose(args);
+    return exit_code_of(run_chosen(args, std::move(chosen)), remote);
+  });
 }
 
 int print_config_command(const RunArgs& args) {
   return guarded([&] {
-    const Chosen chosen = choose(args, fs::current_path(), is_set);
+    const Chosen chosen = choose(args);
     const std::string yaml = to_yaml(chosen.config, chosen.policy);
     std::fputs(yaml.c_str(), stdout);
     if (chosen.profile) std::fputs(rest_of_profile(*chosen.profile).c_str(), stdout);

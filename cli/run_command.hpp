@@ -2,10 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/sandboxed_run.hpp"
 #include "config/load.hpp"
+#include "config/profile.hpp"
 
 namespace warder {
 
@@ -23,6 +26,19 @@ struct RunArgs {
   std::vector<std::string> command;
   Quiet quiet = Quiet::no;
 };
+
+struct Chosen {
+  Config config;
+  std::string policy;  // its name in it
+  std::optional<Profile> profile{};
+  ProfileSecrets secrets{};  // of the profile
+};
+// What the flags and files amount to. Throws ConfigError.
+Chosen choose(const RunArgs& args);
+// One command, the lines around it on stderr. Throws ConfigError or RunRefused.
+RunOutcome run_chosen(const RunArgs& args, Chosen chosen);
+// 125 and a line when its record is not whole.
+int exit_code_of(const RunOutcome& outcome, bool remote);
 
 // CMD's exit code; 2 for a configuration that cannot be used, 125 when Warder itself failed. Messages go to stderr.
 int run_command(const RunArgs& args);

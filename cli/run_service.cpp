@@ -157,6 +157,7 @@ AdminReply RunService::begin(const AdminRequest& request) {
   }
   run->session->announce = [say = run->say](const std::string& line) { say->push({"say", line}); };
   run->session->summon = [say = run->say](const std::string& line) { say->push({"summon", line}); };
+  if (policy->observes) run->session->announce(kObserving);
   run->request = std::move(*asked);
   run->config = config;
   AdminReply reply;
@@ -190,6 +191,10 @@ bool RunService::serve(Run& run, int socket) {
 void RunService::finish(Run& run, int socket, int exit_code) {
   parts_.process.end_session(*run.session, kEndLimit);
   RunEnd end;
+  if (run.session->policy.now()->observes) {
+    const std::string line = observed_line(run.session->observed);
+    (void)send_message(socket, json::serialize(json::object{{"say", line}}));
+  }
   end.recorded = record_end(parts_.log, *run.session, exit_code) && parts_.log.healthy();
   end.denials = run.session->denials.list();
   end.others = run.session->denials.others();

@@ -77,6 +77,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   Reload reload({current, store, gateway.sessions(), *log, spec.read_again});
   socket.open(gateway.sessions(), *log, clock, reload);
   SecretWatch watch({store, gateway.sessions(), *log, spec.announce});
+  if (policy->observes && spec.announce) spec.announce(kObserving);
   let_go(sandbox);
   outcome.exit_code = sandbox.wait();
 
@@ -88,6 +89,8 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   outcome.denials = session->denials.list();
   outcome.other_denials = session->denials.others();
   outcome.exchanges = session->exchanges;
+  outcome.session = session->id;
+  if (policy->observes && spec.announce) spec.announce(observed_line(session->observed));
   return outcome;
 }
 

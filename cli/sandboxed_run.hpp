@@ -35,6 +35,7 @@ struct RunOutcome {
   std::vector<Denial> denials;
   std::uint64_t other_denials = 0;
   std::uint64_t exchanges = 0;
+  std::string session;       // its name in the records
   bool audit_whole = false;  // every record was written and the last checkpoint signed
 };
 

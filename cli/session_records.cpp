@@ -37,6 +37,7 @@ bool record_start(audit::Log& log, const Session& session, const Config& config,
   start.session = session.id;
   start.policy = session.policy.now()->policy.name();
   start.policy_sha256 = sha256_hex(to_yaml(config, start.policy));
+  start.mode = session.policy.now()->observes ? "observe" : "enforce";
   start.command = std::move(command);
   const auto secrets = session.secrets.now();
   for (const Credential& credential : secrets->credentials())

@@ -14,6 +14,16 @@
 
 namespace warder {
 
+// What the person is told of a session that observes, at its start and at its end.
+inline constexpr const char* kObserving =
+    "OBSERVE MODE: what no rule allows is let through all the same, and recorded; deny rules, "
+    "tripwires and the address check still refuse";
+inline std::string observed_line(std::uint64_t count) {
+  return "OBSERVE MODE: " + std::to_string(count) +
+         (count == 1 ? " request that no rule allows was" : " requests that no rule allows were") +
+         " let through";
+}
+
 // The log that one gateway writes. Throws RunRefused (exit 2) that names who else holds it or what is wrong with it.
 std::unique_ptr<audit::Log> open_audit_log(const std::filesystem::path& file,
                                            const std::string& run, const Clock& clock);

@@ -71,6 +71,7 @@ struct PolicyConfig {
   Limits limits{};
   AskLimits ask;
   std::vector<PolicyTest> tests{};
+  bool observes = false;  // `mode: observe`: what no rule allows passes all the same
 };
 
 // The connections to origins that one session keeps open for its next requests.

@@ -22,8 +22,8 @@ const Keys& top_keys() {
   return kKeys;
 }
 const Keys& policy_keys() {
-  static const Keys kKeys{"a policy",
-                          {"include", "rules", "grants", "tripwire", "ask", "limits", "tests"}};
+  static const Keys kKeys{
+      "a policy", {"mode", "include", "rules", "grants", "tripwire", "ask", "limits", "tests"}};
   return kKeys;
 }
 
@@ -84,6 +84,13 @@ OnTripwire read_tripwire(const Reader& reader, const YamlNode& node) {
   reader.fail(node.place, "'tripwire' is " + in_quotes(text) + ": write block or quarantine");
 }
 
+bool read_mode(const Reader& reader, const YamlNode& node) {
+  const std::string& text = reader.text(node, "mode");
+  if (text == "observe") return true;
+  if (text == "enforce") return false;
+  reader.fail(node.place, "'mode' is " + in_quotes(text) + ": write enforce or observe");
+}
+
 // All but its includes, which may be policies further down, and its grants, which look at all its rules.
 PolicyConfig read_policy(const Reader& reader, const YamlEntry& entry) {
   PolicyConfig policy;
@@ -108,6 +115,8 @@ PolicyConfig read_policy(const Reader& reader, const YamlEntry& entry) {
   if (const YamlNode* ask = reader.find(entry.value, "ask")) policy.ask = read_ask(reader, *ask);
   if (const YamlNode* tests = reader.find(entry.value, "tests"))
     policy.tests = read_policy_tests(reader, *tests);
+  if (const YamlNode* mode = reader.find(entry.value, "mode"))
+    policy.observes = read_mode(reader, *mode);
   return policy;
 }
 

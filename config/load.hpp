@@ -2,6 +2,7 @@
 // contradiction is one error with file:line:column and a suggestion, and nothing is used.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,16 @@ struct RunFlags {
 // and a secret and grant per --secret. Throws ConfigError that quotes the flag.
 void apply_flags(Config& config, const std::string& policy_name, const RunFlags& flags);
 
+// Lines for a person, each behind "# ". Any bytes may be in them, since none but plain ASCII is
+// written as it is: no line ends early, and no terminal obeys one.
+struct YamlComments {
+  std::vector<std::string> head;
+  std::map<std::string, std::vector<std::string>> of_rule;  // by its name, before it
+};
+
 // The YAML that would give the same policy: what --print-config prints. Loads again to an equal
 // config.
-std::string to_yaml(const Config& config, const std::string& policy_name);
+std::string to_yaml(const Config& config, const std::string& policy_name,
+                    const YamlComments& comments = {});
 
 }  // namespace warder

@@ -45,7 +45,7 @@ Reason reason_of(const Reader& reader, const YamlNode& node) {
   reader.fail(node.place, "'reason' is " + in_quotes(text) + did_you_mean(text, known));
 }
 
-void read_fields(const Reader& reader, const YamlNode& node, Question& question) {
+void read_fields(const Reader& reader, const YamlNode& node, SupposedRequest& question) {
   reader.expect_map(node, "headers");
   for (const YamlEntry& entry : node.entries) {
     const std::string wrong =
@@ -54,16 +54,16 @@ void read_fields(const Reader& reader, const YamlNode& node, Question& question)
   }
 }
 
-Question question_of(const Reader& reader, const YamlNode& node) {
+SupposedRequest question_of(const Reader& reader, const YamlNode& node) {
   const YamlNode& url = reader.need(node, "url", test_keys());
   const YamlNode* method = reader.find(node, "method");
-  auto read = read_question(reader.text(url, "url"),
-                            method == nullptr ? "GET" : reader.text(*method, "method"));
+  auto read = read_supposed_request(reader.text(url, "url"),
+                                    method == nullptr ? "GET" : reader.text(*method, "method"));
   if (const auto* sentence = std::get_if<std::string>(&read)) {
     const bool of_method = method != nullptr && sentence->starts_with("method ");
     reader.fail(of_method ? method->place : url.place, *sentence);
   }
-  Question question = std::get<Question>(std::move(read));
+  SupposedRequest question = std::get<SupposedRequest>(std::move(read));
   if (const YamlNode* headers = reader.find(node, "headers"))
     read_fields(reader, *headers, question);
   if (const YamlNode* body = reader.find(node, "body"))
@@ -105,7 +105,7 @@ std::vector<PolicyTest> read_policy_tests(const Reader& reader, const YamlNode& 
 }
 
 std::string failure_of(const PolicyTest& test, const Policy& policy) {
-  const Question& question = test.question;
+  const SupposedRequest& question = test.question;
   Verdict verdict;
   verdict.reason = Reason::malformed_request;
   if (question.malformed.empty()) verdict = decide(policy, question.facts());

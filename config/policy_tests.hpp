@@ -7,13 +7,13 @@
 
 #include "base/reason.hpp"
 #include "policy/policy.hpp"
-#include "policy/question.hpp"
 #include "policy/rule.hpp"
+#include "policy/supposed_request.hpp"
 
 namespace warder {
 
 struct PolicyTest {
-  Question question;
+  SupposedRequest question;
   Action expect = Action::deny;  // tunnel and tcp: passed on uninspected
   std::string rule{};            // that must decide; empty: any, or none
   Reason reason = Reason::none;  // of the refusal; none: any

@@ -154,7 +154,9 @@ std::string summary(const Config& config) {
       out +=
           "  a placeholder where it must not be: the whole sandbox is in quarantine from then on\n";
     out += lines_of(policy.limits);
-    out += "  refuse everything else\n";
+    out += policy.observes
+               ? "  WARNING: mode observe: everything else is let through, and recorded\n"
+               : "  refuse everything else\n";
   }
   if (config.policies.empty()) out += "no policy: everything is refused\n";
   return out + lines_of(config.gateway);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/encoding.hpp"
 #include "config/load.hpp"
 #include "config/spelling.hpp"
 #include "http/chars.hpp"
@@ -143,16 +144,33 @@ std::string text_of(const Limits& limits) {
   return "    limits: {" + out + "}\n";
 }
 
-std::string text_of(const PolicyConfig& policy) {
+constexpr std::size_t kMaxComment = 400;
+
+std::string comment_lines(const std::vector<std::string>& lines, const std::string& indent) {
+  std::string out;
+  for (const std::string& line : lines) {
+    std::string text;
+    for (const char c : line) {
+      if (text.size() >= kMaxComment) break;
+      const auto byte = static_cast<std::uint8_t>(c);
+      text += byte < 0x20 || byte > 0x7e ? "\\x" + hex_encode({&byte, 1}) : std::string(1, c);
+    }
+    out += indent + "# " + text + '\n';
+  }
+  return out;
+}
+
+std::string text_of(const PolicyConfig& policy, const YamlComments& comments) {
   std::string out = "policies:\n  " + scalar(policy.name) + ":";
   const bool has_grants =
       !policy.grants.empty() || !policy.certificates.empty() || !policy.captures.empty();
   const bool quarantines = policy.on_tripwire == OnTripwire::quarantine;
   const bool bounds_asking = policy.ask != AskLimits();
   if (policy.rules.empty() && !has_grants && !quarantines && !bounds_asking &&
-      policy.limits.empty())
+      policy.limits.empty() && !policy.observes)
     return out + " {rules: []}\n";
   out += '\n';
+  if (policy.observes) out += "    mode: observe\n";
   if (quarantines) out += "    tripwire: quarantine\n";
   if (bounds_asking) {
     out += "    ask: {timeout: " + std::to_string(policy.ask.timeout.count()) +
@@ -160,7 +178,11 @@ std::string text_of(const PolicyConfig& policy) {
   }
   if (!policy.limits.empty()) out += text_of(policy.limits);
   if (!policy.rules.empty()) out += "    rules:\n";
-  for (const Rule& rule : policy.rules) out += text_of(rule);
+  for (const Rule& rule : policy.rules) {
+    const auto said = comments.of_rule.find(rule.name);
+    if (said != comments.of_rule.end()) out += comment_lines(said->second, "      ");
+    out += text_of(rule);
+  }
   if (has_grants) out += "    grants:\n";
   for (const Grant& grant : policy.grants) out += text_of(grant);
   for (const CertificateGrant& grant : policy.certificates) out += text_of(grant);
@@ -210,7 +232,8 @@ std::string text_of(const GatewayConfig& gateway) {
 
 }  // namespace
 
-std::string to_yaml(const Config& config, const std::string& policy_name) {
+std::string to_yaml(const Config& config, const std::string& policy_name,
+                    const YamlComments& comments) {
   const PolicyConfig* policy = config.policy(policy_name);
   if (policy == nullptr) {
     std::vector<std::string> known;
@@ -218,10 +241,10 @@ std::string to_yaml(const Config& config, const std::string& policy_name) {
     throw ConfigError("unknown policy " + in_quotes(policy_name) +
                       did_you_mean(policy_name, known, ": the configuration has none"));
   }
-  std::string out = "version: 1\n";
+  std::string out = comment_lines(comments.head, "") + "version: 1\n";
   if (!config.secrets.empty()) out += "secrets:\n";
   for (const SecretConfig& secret : config.secrets) out += text_of(secret);
-  return out + text_of(*policy) + text_of(config.gateway);
+  return out + text_of(*policy, comments) + text_of(config.gateway);
 }
 
 }  // namespace warder

@@ -22,6 +22,7 @@ struct DnsDecision {
   Reason reason = Reason::none;
   std::string said;  // for the record
   std::string suggestion;
+  std::string rule;       // that refused it
   bool is_quiet = false;  // recorded, and no more made of it
 };
 
@@ -116,8 +117,12 @@ DnsDecision decide(const dns::Query& query, Session& session) {
   }
   auto name = HostName::parse(query.name);
   if (!name || name->is_address()) return refused(Reason::name_not_allowed, "");
-  const Verdict verdict = session.policy.now()->policy.authorize_name(*name);
-  if (!verdict.allows()) return refused(Reason::name_not_allowed, verdict.suggestion);
+  const Verdict verdict = session.authorize_name(*name);
+  if (!verdict.allows()) {
+    DnsDecision decision = refused(Reason::name_not_allowed, verdict.suggestion);
+    decision.rule = verdict.rule;
+    return decision;
+  }
   if (!is_asked_for(dns::A, query)) return no_data();
   const auto address = session.zone.address_for(*name);
   if (address) return at(*address);
@@ -240,6 +245,7 @@ Task<bool> record_lookup(const dns::Query& query, const DnsDecision& decision, G
   entry.type = dns::type_name(query.type);
   entry.answer = decision.said;
   entry.reason = decision.reason;
+  entry.rule = decision.rule;
   audit::Record what(std::move(entry));
   auto sequence = co_await record(gateway.audit, std::move(what), audit::Durability::accepted, 0);
   co_return sequence.has_value();

@@ -57,7 +57,9 @@ audit::Intent intent_of(const Exchange& exchange, std::string decision) {
 
 // No record, no egress: where a secret is used the record is on the disk before anything is dialled.
 Task<bool> record_intent(Exchange& exchange, const Verdict& verdict) {
-  audit::Intent intent = intent_of(exchange, "allow");
+  const bool observed = is_observed(verdict);
+  audit::Intent intent = intent_of(exchange, observed ? "observe" : "allow");
+  if (observed) intent.reason = verdict.reason;
   intent.rule = verdict.rule;
   intent.where = verdict.where;
   const auto durability =
@@ -66,6 +68,7 @@ Task<bool> record_intent(Exchange& exchange, const Verdict& verdict) {
   auto sequence = co_await record(exchange.gateway.audit, std::move(entry), durability, 1);
   if (!sequence) co_return false;
   exchange.receipt.intent_seq = *sequence;
+  if (observed) ++exchange.session.observed;
   exchange.let_through = true;
   exchange.receipt_due = true;
   co_return true;
@@ -361,6 +364,8 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   renew_refusal(connection);
   Judgement judged =
       judge(exchange.head, exchange.framing, connection.arrival, exchange.policy->policy);
+  if (exchange.policy->observes && !connection.arrival.refused)
+    observe(judged, exchange.head.method, exchange.policy->policy);
   exchange.authority = judged.authority;
   exchange.target = origin_form(judged.target);
   exchange.shown_path = audited_path(judged.target, *exchange.secrets);

@@ -13,6 +13,7 @@
 #include "proxy/approvals.hpp"
 #include "proxy/denials.hpp"
 #include "proxy/life.hpp"
+#include "proxy/observe.hpp"
 #include "proxy/session_origins.hpp"
 #include "proxy/session_policy.hpp"
 #include "secrets/live_secrets.hpp"
@@ -42,6 +43,7 @@ struct Session {
   SessionLife life{Life::open};
   std::atomic<bool> quarantined{false};  // nothing of it may leave any more, for good
   std::atomic<std::uint64_t> exchanges{0};
+  std::atomic<std::uint64_t> observed{0};     // of them: passed though no rule allows them
   std::atomic<std::uint64_t> connections{0};  // open now
   std::atomic<std::uint64_t> strangers{
       0};  // those that have not shown their token yet: not among them
@@ -74,10 +76,16 @@ struct Session {
 
   // The policy's, before anything is resolved, dialled or probed; of one in quarantine nothing is.
   Verdict authorize_connection(const Authority& authority) const {
-    if (!quarantined) return policy.now()->policy.authorize_connection(authority);
+    const auto now = policy.now();
+    if (!quarantined && now->observes) return observed_connection(now->policy, authority);
+    if (!quarantined) return now->policy.authorize_connection(authority);
     Verdict verdict;
     verdict.reason = Reason::quarantined;
     return verdict;
+  }
+  Verdict authorize_name(const HostName& name) const {
+    const auto now = policy.now();
+    return now->observes ? observed_name(now->policy, name) : now->policy.authorize_name(name);
   }
   std::optional<Verdict> authorize_raw(const HostName& host, std::uint16_t port) const {
     auto verdict = policy.now()->policy.authorize_raw(host, port);

@@ -25,6 +25,7 @@ struct SessionPolicy {
   OnTripwire on_tripwire = OnTripwire::block;
   Limits limits;
   AskLimits ask;
+  bool observes = false;         // what no rule allows passes all the same (observe.hpp)
   std::uint64_t generation = 0;  // how many this session had before
 };
 

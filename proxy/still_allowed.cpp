@@ -33,7 +33,9 @@ bool StillAllowed::is_policy_kept() {
   const std::uint64_t changes = policy.changes();
   if (std::exchange(policy_seen_, changes) == changes) return true;
   const auto now = policy.now();
-  const Verdict verdict = now->policy.authorize(facts_of(exchange_));
+  Verdict verdict = now->policy.authorize(facts_of(exchange_));
+  if (now->observes)
+    verdict = observed_request(std::move(verdict), now->policy, *exchange_.authority);
   const bool is_approved = verdict.decision == Decision::ask && exchange_.approval != 0;
   if (!verdict.allows() && !is_approved) return false;
   if (exchange_.private_addresses == PrivateAddresses::allowed && !verdict.allow_private)

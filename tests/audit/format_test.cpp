@@ -21,20 +21,21 @@ const std::string kEnd = R"(,"prev":""})";
 TEST_CASE("golden: the line of every record type") {
   SessionStart start{"s1",       "coding-agent",    "ab12", {"git", "clone"},
                      {"github"}, "old.jsonl 3 AAA="};
-  CHECK(line_of(body_of(Record(start))) ==
-        kBegin +
-            R"("type":"session_start","session":"s1","policy":"coding-agent",)"
-            R"("policy_sha256":"ab12","command":["git","clone"],"secrets":["github"],)"
-            R"("previous":"old.jsonl 3 AAA=")" +
-            kEnd);
+  CHECK(
+      line_of(body_of(Record(start))) ==
+      kBegin +
+          R"("type":"session_start","session":"s1","policy":"coding-agent",)"
+          R"("policy_sha256":"ab12","mode":"enforce","command":["git","clone"],"secrets":["github"],)"
+          R"("previous":"old.jsonl 3 AAA=")" +
+          kEnd);
   CHECK(line_of(body_of(Record(SessionEnd{"s1", -1, 7, 2}))) ==
         kBegin + R"("type":"session_end","session":"s1","exit_code":-1,"exchanges":7,"refused":2)" +
             kEnd);
-  CHECK(line_of(body_of(
-            Record(DnsQuery{"s1", "evil.test", "A", "NXDOMAIN", Reason::name_not_allowed}))) ==
+  CHECK(line_of(body_of(Record(
+            DnsQuery{"s1", "evil.test", "A", "NXDOMAIN", Reason::name_not_allowed, 1, "no"}))) ==
         kBegin +
             R"("type":"dns","session":"s1","name":"evil.test","qtype":"A",)"
-            R"("answer":"NXDOMAIN","reason":"name_not_allowed")" +
+            R"("answer":"NXDOMAIN","reason":"name_not_allowed","rule":"no")" +
             kEnd);
   CHECK(
       line_of(body_of(Record(Dial{"s1", "transparent", "https://api.test", "api", "t.yaml:3"}))) ==
@@ -84,6 +85,18 @@ TEST_CASE("golden: the line of every record type") {
             R"("type":"intent","session":"s1","exchange":3,"ingress":"transparent",)"
             R"("protocol":"http/1.1","method":"GET","authority":"https://api.test",)"
             R"("path":"/v1/items","decision":"allow","reason":"none","rule":"items",)"
+            R"("where":"","uses":[{"name":"github","version":1,)"
+            R"("place":"header:authorization"}])" +
+            kEnd);
+  Intent seen = intent(3);
+  seen.decision = "observe";
+  seen.reason = Reason::path_not_allowed;
+  seen.rule.clear();
+  CHECK(line_of(body_of(Record(seen))) ==
+        kBegin +
+            R"("type":"intent","session":"s1","exchange":3,"ingress":"transparent",)"
+            R"("protocol":"http/1.1","method":"GET","authority":"https://api.test",)"
+            R"("path":"/v1/items","decision":"observe","reason":"path_not_allowed","rule":"",)"
             R"("where":"","uses":[{"name":"github","version":1,)"
             R"("place":"header:authorization"}])" +
             kEnd);
@@ -144,7 +157,7 @@ TEST_CASE("BR-133 no record outgrows what is set aside for it") {
   const std::string huge = "\x01" + std::string(70'000, '"') + "\xff\u2028";
   const std::vector<std::string> many(200, huge);
   constexpr std::uint64_t kMost = UINT64_MAX;
-  SessionStart start{huge, huge, huge, many, many, huge};
+  SessionStart start{huge, huge, huge, many, many, huge, huge};
   Intent wanted{huge, kMost, huge,
                 huge, huge,  huge,
                 huge, huge,  Reason::upstream_resolve_failed,
@@ -175,7 +188,8 @@ TEST_CASE("BR-133 no record outgrows what is set aside for it") {
   const auto size = [&](const std::string& body) { return chain.line(body, late).size() + 20; };
   CHECK(size(body_of(Record(start))) < kMaxRecordBytes);
   CHECK(size(body_of(Record(SessionEnd{huge, INT32_MIN, kMost, kMost}))) < kMaxRecordBytes);
-  CHECK(size(body_of(Record(DnsQuery{huge, huge, huge, huge, Reason::none}))) < kMaxRecordBytes);
+  CHECK(size(body_of(Record(DnsQuery{huge, huge, huge, huge, Reason::none, 1, huge}))) <
+        kMaxRecordBytes);
   CHECK(size(body_of(Record(Dial{huge, huge, huge, huge, huge}))) < kMaxRecordBytes);
   CHECK(size(body_of(Record(wanted))) < kMaxRecordBytes);
   CHECK(size(body_of(Record(said))) < kMaxRecordBytes);

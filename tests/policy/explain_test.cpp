@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "policy/question.hpp"
+#include "policy/supposed_request.hpp"
 #include "tests/policy/random_policy.hpp"
 #include "tests/support/catch.hpp"
 
@@ -29,8 +29,8 @@ Lacks lacks_of(const Explanation& explanation, const std::string& rule) {
   return {};
 }
 
-Question question(const std::string& url, const std::string& method = "GET") {
-  Question out = std::get<Question>(read_question(url, method));
+SupposedRequest question(const std::string& url, const std::string& method = "GET") {
+  SupposedRequest out = std::get<SupposedRequest>(read_supposed_request(url, method));
   REQUIRE(out.malformed == "");
   return out;
 }
@@ -121,34 +121,37 @@ TEST_CASE("each part that a rule lacks is named") {
   api.headers = {{"x-env", {"prod"}}};
   api.max_body = 10;
   const Policy policy = test::policy({api});
-  Question good = question("https://api.test/v1/x?id=1", "POST");
+  SupposedRequest good = question("https://api.test/v1/x?id=1", "POST");
   REQUIRE(add_field(good, "X-Env", "prod") == "");
-  const auto lacks = [&](const Question& asked) {
+  const auto lacks = [&](const SupposedRequest& asked) {
     return lacks_of(explain(policy, asked.facts()), "api");
   };
   CHECK(explain(policy, good.facts()).deciding == &policy.rules().front());
   const auto with = [&](auto change) {
-    Question asked = good;
+    SupposedRequest asked = good;
     change(asked);
     return lacks(asked);
   };
-  CHECK(with([](Question& q) { q.authority->port = 8443; }) == Lacks{Part::port});
-  CHECK(with([](Question& q) { q.authority->scheme = Scheme::http; }) == Lacks{Part::scheme});
-  CHECK(with([](Question& q) { q.method = "GET"; }) == Lacks{Part::method});
-  CHECK(with([](Question& q) { q.path = "/v2"; }) == Lacks{Part::path});
-  CHECK(with([](Question& q) { q.query = "no=1"; }) == Lacks{Part::query});
-  CHECK(with([](Question& q) { q.fields.clear(); }) == Lacks{Part::headers});
-  CHECK(with([](Question& q) { q.body_bytes = 11; }) == Lacks{Part::body});
-  CHECK(with([](Question& q) {
+  CHECK(with([](SupposedRequest& q) { q.authority->port = 8443; }) == Lacks{Part::port});
+  CHECK(with([](SupposedRequest& q) { q.authority->scheme = Scheme::http; }) ==
+        Lacks{Part::scheme});
+  CHECK(with([](SupposedRequest& q) { q.method = "GET"; }) == Lacks{Part::method});
+  CHECK(with([](SupposedRequest& q) { q.path = "/v2"; }) == Lacks{Part::path});
+  CHECK(with([](SupposedRequest& q) { q.query = "no=1"; }) == Lacks{Part::query});
+  CHECK(with([](SupposedRequest& q) { q.fields.clear(); }) == Lacks{Part::headers});
+  CHECK(with([](SupposedRequest& q) { q.body_bytes = 11; }) == Lacks{Part::body});
+  CHECK(with([](SupposedRequest& q) {
           q.method = "TRACE";
           q.query = "no=1";
           q.body_bytes = 11;
         }) == Lacks{Part::method, Part::query, Part::body});
   // Another name of the same owner is near, that of another one is not.
-  CHECK(with([](Question& q) { q.authority->host = HostName::parse("www.api.test").value(); }) ==
-        Lacks{Part::host});
-  CHECK(
-      with([](Question& q) { q.authority->host = HostName::parse("other.test").value(); }).empty());
+  CHECK(with([](SupposedRequest& q) {
+          q.authority->host = HostName::parse("www.api.test").value();
+        }) == Lacks{Part::host});
+  CHECK(with([](SupposedRequest& q) {
+          q.authority->host = HostName::parse("other.test").value();
+        }).empty());
 }
 
 TEST_CASE("a deny wins over what matches as well, and a deny that nearly matches is named") {
@@ -197,7 +200,7 @@ TEST_CASE("of many that are near the nearest are listed, and the rest is counted
 }
 
 TEST_CASE("a question is read as the gateway reads a request") {
-  const Question upper = question("HTTPS://API.Test:8443/A?b=c");
+  const SupposedRequest upper = question("HTTPS://API.Test:8443/A?b=c");
   CHECK(upper.authority->host_port() == "api.test:8443");
   CHECK(upper.path == "/A");
   CHECK(upper.query == "b=c");
@@ -213,15 +216,15 @@ TEST_CASE("a question is read as the gateway reads a request") {
         "https:///x", "https://a..test/", "https://api.test:0/", "https://api.test:99999/",
         "tcp://0x7f.1:80", "https://*.api.test/"}) {
     CAPTURE(url);
-    const auto read = read_question(url, "GET");
-    REQUIRE(std::holds_alternative<Question>(read));
-    CHECK(std::get<Question>(read).malformed != "");
+    const auto read = read_supposed_request(url, "GET");
+    REQUIRE(std::holds_alternative<SupposedRequest>(read));
+    CHECK(std::get<SupposedRequest>(read).malformed != "");
   }
 }
 
 TEST_CASE("what no client could send is no question") {
   const auto fault = [](const std::string& url, const std::string& method = "GET") {
-    const auto read = read_question(url, method);
+    const auto read = read_supposed_request(url, method);
     const auto* sentence = std::get_if<std::string>(&read);
     return sentence == nullptr ? "it is read" : *sentence;
   };
@@ -240,7 +243,7 @@ TEST_CASE("what no client could send is no question") {
   CHECK(fault("https://api.test/", "").ends_with("such as GET"));
   CHECK(fault("https://api.test/" + std::string(70'000, 'a')).ends_with("no request may be"));
 
-  Question asked = question("https://api.test/");
+  SupposedRequest asked = question("https://api.test/");
   CHECK(add_field(asked, "X-A", " b ") == "");
   CHECK(asked.fields.find("x-a")->value == "b");
   for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{

@@ -1,4 +1,4 @@
-#include "policy/question.hpp"
+#include "policy/supposed_request.hpp"
 
 #include <algorithm>
 
@@ -41,7 +41,7 @@ std::string fault_of(std::string_view url) {
   return "";
 }
 
-std::variant<Question, std::string> read_tcp(Question question) {
+std::variant<SupposedRequest, std::string> read_tcp(SupposedRequest question) {
   const std::string_view host = host_part(question.url);
   const std::string_view rest = std::string_view(question.url).substr(6 + host.size());
   if (!rest.empty() && rest != "/")
@@ -56,7 +56,7 @@ std::variant<Question, std::string> read_tcp(Question question) {
   return question;
 }
 
-Question read_http(Question question) {
+SupposedRequest read_http(SupposedRequest question) {
   // CONNECT has a target of another form; that it is never allowed is the policy's to say.
   const std::string form = question.method == "CONNECT" ? "GET" : question.method;
   const Result<HostPort> host = parse_host_port(host_part(question.url));
@@ -78,21 +78,22 @@ Question read_http(Question question) {
 
 }  // namespace
 
-RequestFacts Question::facts() const {
+RequestFacts SupposedRequest::facts() const {
   return {*authority, method, path, query, &fields, body_bytes};
 }
 
-std::variant<Question, std::string> read_question(std::string_view url, std::string_view method) {
+std::variant<SupposedRequest, std::string> read_supposed_request(std::string_view url,
+                                                                 std::string_view method) {
   if (!is_method(method))
     return "method " + in_quotes(method) +
            " is none that a request may have: write a word in upper case such as GET";
   if (std::string fault = fault_of(url); !fault.empty()) return fault;
-  Question question{std::string(url), std::string(method)};
+  SupposedRequest question{std::string(url), std::string(method)};
   if (lower(url.substr(0, 6)) == "tcp://") return read_tcp(std::move(question));
   return read_http(std::move(question));
 }
 
-std::string add_field(Question& question, std::string_view name, std::string_view value) {
+std::string add_field(SupposedRequest& question, std::string_view name, std::string_view value) {
   const std::string entry = "header " + in_quotes(name);
   if (name.empty() || !all_in(kTokenChar, name))
     return entry + " is no header field: write a name such as x-environment";

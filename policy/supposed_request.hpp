@@ -12,10 +12,10 @@
 
 namespace warder {
 
-struct Question {
+struct SupposedRequest {
   std::string url;  // as given
   std::string method = "GET";
-  // Both for a Question that is not malformed.
+  // Both for a SupposedRequest that is not malformed.
   std::optional<Authority> authority = std::nullopt;  // Scheme::tcp: of a tcp:// URL
   std::string path = "/";
   std::string query{};
@@ -29,8 +29,9 @@ struct Question {
 
 // `https://`, `http://` or `tcp://host:port`. On failure, what no client could send: a sentence that
 // quotes the text and says the correction.
-std::variant<Question, std::string> read_question(std::string_view url, std::string_view method);
+std::variant<SupposedRequest, std::string> read_supposed_request(std::string_view url,
+                                                                 std::string_view method);
 // Empty, or the same kind of sentence.
-std::string add_field(Question& question, std::string_view name, std::string_view value);
+std::string add_field(SupposedRequest& question, std::string_view name, std::string_view value);
 
 }  // namespace warder
