@@ -58,8 +58,8 @@ TEST_CASE("the schema has the keys that the reader takes, and no others") {
     sections.erase(found);
   }
   // Four kinds of source, whose keys no map has in common.
-  for (const char* kind : {"a source in the environment", "a source in a file", "a helper",
-                           "an entry of the store"})
+  for (const char* kind :
+       {"a source in the environment", "a source in a file", "a helper", "an entry of the store"})
     CHECK(sections.erase(kind) == 1);
   CHECK(sections.empty());
 }
