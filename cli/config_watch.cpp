@@ -3,24 +3,22 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "secrets/file_stamp.hpp"
-
 namespace warder {
 
-ConfigWatch::ConfigWatch(std::filesystem::path file, std::function<void()> changed)
+ConfigWatch::ConfigWatch(std::filesystem::path file, const FileStamp& as_read,
+                         std::function<void()> changed)
     : file_(std::move(file)),
       changed_(std::move(changed)),
-      thread_([this](const std::stop_token& stop) { watch(stop); }) {}
+      thread_([this, as_read](const std::stop_token& stop) { watch(stop, as_read); }) {}
 
 ConfigWatch::~ConfigWatch() {
   thread_.request_stop();
   thread_.join();
 }
 
-void ConfigWatch::watch(const std::stop_token& stop) const {
+void ConfigWatch::watch(const std::stop_token& stop, FileStamp taken) const {
   std::mutex mutex;
   std::condition_variable_any until;
-  FileStamp taken = FileStamp::of(file_);
   FileStamp seen = taken;
   for (;;) {
     std::unique_lock lock(mutex);

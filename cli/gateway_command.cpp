@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 
 #include "admin/metrics.hpp"
 #include "admin/server.hpp"
@@ -26,6 +27,7 @@
 #include "cli/session_records.hpp"
 #include "cli/state.hpp"
 #include "config/load.hpp"
+#include "secrets/file_stamp.hpp"
 
 namespace warder {
 namespace {
@@ -171,6 +173,7 @@ void check_proxy_certificate(const ListenerConfig& listener) {
 
 int run_gateway(const GatewayArgs& args) {
   harden_process();
+  const FileStamp as_read = FileStamp::of(args.config);
   const auto first = std::make_shared<const Config>(load_config(args.config));
   const Config& config = *first;  // of what a reload never changes
   CurrentConfig current(first);
@@ -219,7 +222,8 @@ int run_gateway(const GatewayArgs& args) {
   SecretWatch watch({store, process.sessions(), *log, say});
   RunService runs({current, store, *log, process, run, directory});
   Reload reload({current, store, process.sessions(), *log,
-                 [file = fs::absolute(args.config)] { return load_config(file); }});
+                 [file = fs::absolute(args.config)] { return load_config(file); },
+                 [&runs](const Config& next) { runs.check(next); }, ""});
   const ApprovalService approvals(process.sessions(), *log, clock);
   AdminServer admin(directory / "admin.sock", [&](AdminRequest request) {
     if (auto reply = approvals.answer(request)) return std::move(*reply);
@@ -227,13 +231,18 @@ int run_gateway(const GatewayArgs& args) {
   });
   std::optional<ConfigWatch> config_watch;
   if (args.watch)
-    config_watch.emplace(fs::absolute(args.config), [&] { say(reload.run("file").said()); });
+    config_watch.emplace(fs::absolute(args.config), as_read,
+                         [&] { say(reload.run("file").said()); });
   announce_ready(opened, directory);
 
-  while (signals.wait() == SIGHUP) say(reload.run("SIGHUP").said());
-  config_watch.reset();
+  // On a thread of its own: a helper may be slow, and what is asked meanwhile is answered.
+  std::future<void> reading;
+  while (signals.wait() == SIGHUP)
+    reading = std::async(std::launch::async, [&] { say(reload.run("SIGHUP").said()); });
   drain(process, signals, std::chrono::seconds(args.drain_seconds));
   admin.stop();
+  config_watch.reset();
+  if (reading.valid()) reading.wait();
   watch.stop();
   process.stop();
   bool whole = true;

@@ -108,6 +108,21 @@ std::vector<fs::path> believed_files(const Config& config) {
   return files;
 }
 
+void SeenFiles::check(const Config& next) const {
+  const auto refuse = [](const fs::path& path) {
+    throw ConfigError(path.string() +
+                      " would have to be kept from a sandbox that runs already, which takes a new "
+                      "run: end it first, or take that out of the configuration");
+  };
+  for (const fs::path& directory : covered_directories(next, workspace, audit_file)) {
+    const auto has_it = [&](const fs::path& one) { return is_within(directory, one); };
+    if (std::none_of(covered.begin(), covered.end(), has_it)) refuse(directory);
+  }
+  for (const fs::path& file : believed_files(next)) {
+    if (std::find(frozen.begin(), frozen.end(), file) == frozen.end()) refuse(file);
+  }
+}
+
 void refuse_links(const std::vector<fs::path>& files, const std::vector<fs::path>& writable) {
   for (const fs::path& file : files) {
     for (const fs::path& given : writable) {

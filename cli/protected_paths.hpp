@@ -18,6 +18,17 @@ std::vector<std::filesystem::path> covered_directories(const Config& config,
 // Files that CMD may read and must not change: the configuration and its certificates, and helpers. Absolute.
 std::vector<std::filesystem::path> believed_files(const Config& config);
 
+// What was covered and frozen when a sandbox began.
+struct SeenFiles {
+  std::filesystem::path workspace;
+  std::filesystem::path audit_file;
+  std::vector<std::filesystem::path> covered;
+  std::vector<std::filesystem::path> frozen;
+
+  // Throws ConfigError where another configuration needs more than that, or what no start would take.
+  void check(const Config& next) const;
+};
+
 // A link below a writable directory cannot be held fast, only what it leads to. Throws ConfigError.
 void refuse_links(const std::vector<std::filesystem::path>& files,
                   const std::vector<std::filesystem::path>& writable);

@@ -1,5 +1,6 @@
 #include "cli/reload.hpp"
 
+#include <algorithm>
 #include <set>
 #include <sstream>
 
@@ -12,11 +13,25 @@
 namespace warder {
 namespace {
 
-std::vector<const PolicyConfig*> all_policies(const Config& config) {
-  std::vector<const PolicyConfig*> all;
-  for (const PolicyConfig& policy : config.policies) all.push_back(&policy);
-  return all;
+std::vector<const PolicyConfig*> policies_of(const Config& config, const std::string& only) {
+  std::vector<const PolicyConfig*> policies;
+  for (const PolicyConfig& policy : config.policies) {
+    if (only.empty() || policy.name == only) policies.push_back(&policy);
+  }
+  return policies;
 }
+
+constexpr std::size_t kMostCells = 4'000'000;  // of two texts that are compared
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// Without what a source says of its helper's arguments.
+std::string without_secrets(const std::string& yaml) { return yaml.substr(yaml.find("policies:")); }
 
 // Where it stands in the file is not what it says.
 GatewayConfig without_places(GatewayConfig gateway) {
@@ -41,7 +56,10 @@ std::string Reload::Outcome::said() const {
   if (sessions == 0) return "the configuration was read again: no sandbox's policy has changed";
   std::string out = "the configuration was read again: it counts for " + std::to_string(sessions) +
                     (sessions == 1 ? " sandbox" : " sandboxes") + " from now on";
-  for (const std::string& line : lines) out += "\n  " + line;
+  const std::size_t shown = std::min(lines.size(), kMostLines);
+  for (std::size_t i = 0; i < shown; ++i) out += "\n  " + lines[i];
+  if (shown < lines.size())
+    out += "\n  … and " + std::to_string(lines.size() - shown) + " more lines";
   return out;
 }
 
@@ -54,24 +72,28 @@ AdminReply Reload::answer(const AdminRequest& request) {
 }
 
 std::vector<std::string> changed_lines(const std::string& before, const std::string& next) {
-  const auto lines_of = [](const std::string& text) {
-    std::vector<std::string> lines;
-    std::istringstream in(text);
-    for (std::string line; std::getline(in, line);) lines.push_back(line);
-    return lines;
-  };
   const std::vector<std::string> old = lines_of(before);
   const std::vector<std::string> now = lines_of(next);
-  std::vector<std::string> changed;
-  const auto add = [&](const auto& lines, const auto& others, const char* sign) {
-    const std::set<std::string> known(others.begin(), others.end());
-    for (const std::string& line : lines) {
-      if (known.contains(line)) continue;
-      if (changed.size() < Reload::kMostLines) changed.push_back(sign + line);
+  if (old.size() * now.size() > kMostCells) return {"(too much has changed to be shown)"};
+  // How many lines the rests of both have in common, in order.
+  std::vector<std::vector<std::uint32_t>> common(old.size() + 1,
+                                                 std::vector<std::uint32_t>(now.size() + 1));
+  for (std::size_t i = old.size(); i-- > 0;) {
+    for (std::size_t j = now.size(); j-- > 0;) {
+      common[i][j] = old[i] == now[j] ? common[i + 1][j + 1] + 1
+                                      : std::max(common[i + 1][j], common[i][j + 1]);
     }
-  };
-  add(old, now, "- ");
-  add(now, old, "+ ");
+  }
+  std::vector<std::string> changed;
+  for (std::size_t i = 0, j = 0; i < old.size() || j < now.size();) {
+    if (i < old.size() && j < now.size() && old[i] == now[j]) {
+      ++i, ++j;
+    } else if (j == now.size() || (i < old.size() && common[i + 1][j] >= common[i][j + 1])) {
+      changed.push_back("- " + old[i++]);
+    } else {
+      changed.push_back("+ " + now[j++]);
+    }
+  }
   return changed;
 }
 
@@ -87,21 +109,24 @@ Reload::Outcome Reload::refused(const std::string& why, const std::string& by) {
   event.by = by;
   event.detail = why;
   (void)record_now(parts_.log, std::move(event));
-  return {why, 0, {}};
+  return {why, 0, {}, {}};
 }
 
 // Of sessions whose policy says what it said before, none.
-std::vector<Reload::Change> Reload::changes_to(const Config& next) const {
-  const auto before = parts_.config.now();
+std::vector<Reload::Change> Reload::changes_to(const Config& next, const Config& before,
+                                               std::set<std::string>& seen) const {
   std::vector<Change> changes;
   for (const auto& session : parts_.sessions.list()) {
+    if (!seen.insert(session->id).second) continue;
     const std::string name = session->policy.now()->policy.name();
     Change change{session, {}, {}, {session->id, name, "", "removed", "", ""}, {}};
     if (const PolicyConfig* policy = next.policy(name)) {
       const std::string text = to_yaml(next, name);
-      const std::string old = before->policy(name) != nullptr ? to_yaml(*before, name) : "";
-      if (old == text) continue;
-      change.lines = changed_lines(old, text);
+      const std::string old = before.policy(name) != nullptr ? to_yaml(before, name) : "";
+      // A certificate may be another one in the same file.
+      if (old == text && policy->certificates.empty()) continue;
+      change.lines =
+          changed_lines(without_secrets(old.empty() ? "policies:" : old), without_secrets(text));
       change.policy = session_policy(*policy, parts_.store.certificates(name));
       change.grants = grants_of(*policy);
       change.record.change = "replaced";
@@ -114,36 +139,65 @@ std::vector<Reload::Change> Reload::changes_to(const Config& next) const {
   return changes;
 }
 
+// Written down first. False: it could not be.
+bool Reload::record(std::vector<Change>& changes, const std::string& by) {
+  for (Change& change : changes) {
+    change.record.by = by;
+    if (!record_now(parts_.log, change.record)) return false;
+  }
+  return true;
+}
+
+void Reload::carry_out(std::vector<Change>& changes, Outcome& outcome) {
+  for (Change& change : changes) {
+    const auto values = parts_.store.values_for(*change.session->secrets.now());
+    change.session->adopt(std::move(change.policy), std::move(change.grants), values);
+    // Once for each policy, however many sandboxes go by it.
+    if (!outcome.shown.insert(change.record.policy).second) continue;
+    outcome.lines.insert(outcome.lines.end(), change.lines.begin(), change.lines.end());
+  }
+  outcome.sessions += changes.size();
+}
+
 Reload::Outcome Reload::run(const std::string& by) {
   const std::scoped_lock lock(mutex_);
+  const auto before = parts_.config.now();
+  std::set<std::string> seen;
   std::vector<Change> changes;
   std::shared_ptr<const Config> next;
+  // From here on no session is given a value but with the grants that it is meant for.
+  std::unique_lock<std::mutex> held_back;
   try {
     next = std::make_shared<const Config>(parts_.load());
-    std::string wrong = unchangeable(*parts_.config.now(), *next);
+    std::string wrong = unchangeable(*before, *next);
     if (!wrong.empty()) return refused(wrong, by);
-    parts_.store.adopt(*next, all_policies(*next));
-    changes = changes_to(*next);
+    parts_.check(*next);
+    held_back = parts_.store.hold_back();
+    parts_.store.adopt(*next, policies_of(*next, parts_.policy));
+    changes = changes_to(*next, *before, seen);
   } catch (const std::exception& error) {
     return refused(error.what(), by);
   }
-  for (Change& change : changes) {
-    change.record.by = by;
-    if (!record_now(parts_.log, change.record))
-      return {"the audit log cannot be written",
-              0,
-              {}};  // it is the same for whoever wants to send now
-  }
+  if (!record(changes, by))
+    return {"the audit log cannot be written", 0, {}, {}};  // it is the same for whoever sends now
   parts_.config.replace(next);
-  std::set<std::string> lines;
-  Outcome outcome{"", changes.size(), {}};
-  for (Change& change : changes) {
-    change.session->adopt(std::move(change.policy), std::move(change.grants));
-    for (std::string& line : change.lines) {
-      if (outcome.lines.size() < kMostLines && lines.insert(line).second)
-        outcome.lines.push_back(std::move(line));
+  Outcome outcome;
+  carry_out(changes, outcome);
+  // Those that began meanwhile, by the configuration before; whoever begins from here on sees that it has changed.
+  auto late = changes_to(*next, *before, seen);
+  try {
+    if (!late.empty()) parts_.check(*next);
+  } catch (const ConfigError& error) {
+    for (Change& change : late) {
+      change.policy = SessionPolicy{Policy(change.record.policy, {})};
+      change.grants.clear();
+      change.record.change = "removed";
+      change.record.detail = error.what();
     }
   }
+  (void)record(late,
+               by);  // what cannot be recorded is not undone: nothing of it will be let through
+  carry_out(late, outcome);
   return outcome;
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,12 +26,17 @@ class Reload {
     Sessions& sessions;
     audit::Log& log;
     std::function<Config()> load;  // throws ConfigError; what it returns may name no new `gateway`
+    // Does it fit what the sandboxes that run can see? Throws ConfigError: what would have to be covered is not.
+    std::function<void(const Config&)> check;
+    // Of which secrets are read; empty: of all.
+    std::string policy;
   };
   explicit Reload(Parts parts) : parts_(std::move(parts)) {}
 
   struct Outcome {
     std::string error;               // one sentence; empty: it counts from now on
     std::size_t sessions = 0;        // whose policy has changed
+    std::set<std::string> shown;     // policies
     std::vector<std::string> lines;  // of the configuration: "+ new", "- old"
     std::string said() const;        // for a person: a line, and these behind it
   };
@@ -41,14 +47,18 @@ class Reload {
 
  private:
   struct Change;
-  std::vector<Change> changes_to(const Config& next) const;
+  // Of the sessions that are not `seen` yet.
+  std::vector<Change> changes_to(const Config& next, const Config& before,
+                                 std::set<std::string>& seen) const;
+  bool record(std::vector<Change>& changes, const std::string& by);
+  void carry_out(std::vector<Change>& changes, Outcome& outcome);
   Outcome refused(const std::string& why, const std::string& by);
 
   const Parts parts_;
   std::mutex mutex_;
 };
 
-// The lines that stand in only one of two texts, at most kMostLines of them: "- old", "+ new".
+// What became of one text to make it the other: "- old", "+ new".
 std::vector<std::string> changed_lines(const std::string& before, const std::string& next);
 // What a reload cannot change: the sentence that says so, or empty.
 std::string unchangeable(const Config& before, const Config& next);

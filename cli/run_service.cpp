@@ -8,6 +8,7 @@
 #include <array>
 #include <deque>
 #include <mutex>
+#include <optional>
 
 #include "base/random.hpp"
 #include "cli/environment.hpp"
@@ -112,16 +113,31 @@ struct SayQueue {
 };
 
 struct RunService::Run {
-  explicit Run(std::atomic<unsigned>& among) : open(among) { ++open; }
+  explicit Run(RunService& of) : service(of) { ++service.open_; }
   Run(const Run&) = delete;
-  ~Run() { --open; }
-  std::atomic<unsigned>& open;
+  ~Run() {
+    --service.open_;
+    if (!seen) return;
+    const std::scoped_lock lock(service.seen_mutex_);
+    service.seen_.erase(*seen);
+  }
+  void sees(SeenFiles files) {
+    const std::scoped_lock lock(service.seen_mutex_);
+    seen = service.seen_.insert(service.seen_.end(), std::move(files));
+  }
+  RunService& service;
+  std::optional<std::list<SeenFiles>::iterator> seen;
   RunRequest request;
   std::shared_ptr<const Config> config;  // that it began with
   RunWelcome welcome;
   std::shared_ptr<Session> session;
   std::shared_ptr<SayQueue> say = std::make_shared<SayQueue>();
 };
+
+void RunService::check(const Config& next) const {
+  const std::scoped_lock lock(seen_mutex_);
+  for (const SeenFiles& seen : seen_) seen.check(next);
+}
 
 AdminReply RunService::begin(const AdminRequest& request) {
   if (request.upgrade != kRunUpgrade) return refused(400, "this needs Upgrade: warder-run");
@@ -136,7 +152,7 @@ AdminReply RunService::begin(const AdminRequest& request) {
                             ? "the gateway has several policies: say --policy with one of them"
                             : "the gateway has no policy named '" + asked->policy + "'");
   }
-  auto run = std::make_shared<Run>(open_);
+  auto run = std::make_shared<Run>(*this);
   if (open_ > kMostRuns)
     return refused(503, "the gateway serves " + std::to_string(kMostRuns) + " runs already");
   try {
@@ -150,7 +166,9 @@ AdminReply RunService::begin(const AdminRequest& request) {
     run->welcome.ca_hash = parts_.process.authority().subject_hash();
     run->welcome.placeholders = prepared.placeholder_env;
     run->welcome.covered = strings(covered);
-    run->welcome.frozen = strings(believed_files(*config));
+    const auto frozen = believed_files(*config);
+    run->welcome.frozen = strings(frozen);
+    run->sees({asked->workspace, parts_.log.file(), covered, frozen});
     run->session = make_session(run->welcome.session, *policy, std::move(prepared));
   } catch (const std::exception& error) {
     return refused(400, error.what());

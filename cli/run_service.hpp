@@ -3,12 +3,15 @@
 
 #include <atomic>
 #include <filesystem>
+#include <list>
+#include <mutex>
 #include <string>
 
 #include "admin/server.hpp"
 #include "audit/log.hpp"
 #include "cli/current_config.hpp"
 #include "cli/gateway_process.hpp"
+#include "cli/protected_paths.hpp"
 #include "cli/run_protocol.hpp"
 #include "cli/secret_store.hpp"
 
@@ -29,6 +32,8 @@ class RunService {
 
   // On an admin thread. 101 with the rest of the run, or why not.
   AdminReply begin(const AdminRequest& request);
+  // Would this configuration do for every run that is open? Throws ConfigError.
+  void check(const Config& next) const;
 
  private:
   struct Run;
@@ -39,6 +44,8 @@ class RunService {
   Parts parts_;
   std::atomic<std::uint64_t> runs_{0};
   std::atomic<unsigned> open_{0};
+  mutable std::mutex seen_mutex_;
+  std::list<SeenFiles> seen_;  // by the runs that are open
 };
 
 }  // namespace warder

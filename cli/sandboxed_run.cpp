@@ -59,6 +59,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
     if (spec.announce) spec.announce(note);
   }
   RunSocket socket(run);
+  const std::vector<fs::path> covered_at_start = covered;
   Sandbox::keep_signals_for_wait();
   const auto log = open_audit_log(outcome.audit_file, run, clock);
   GatewayProcess gateway(spec.config, *log, clock);
@@ -74,7 +75,9 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   gateway.start();
   gateway.serve_sandbox(session, std::move(sandbox.listeners()));
   CurrentConfig current(std::make_shared<const Config>(spec.config));
-  Reload reload({current, store, gateway.sessions(), *log, spec.read_again});
+  const SeenFiles seen{spec.workspace, outcome.audit_file, covered_at_start, believed};
+  Reload reload({current, store, gateway.sessions(), *log, spec.read_again,
+                 [&seen](const Config& next) { seen.check(next); }, spec.policy});
   socket.open(gateway.sessions(), *log, clock, reload);
   SecretWatch watch({store, gateway.sessions(), *log, spec.announce});
   if (policy->observes && spec.announce) spec.announce(kObserving);

@@ -99,8 +99,28 @@ SecretStore::SecretStore(const Config& config, const std::vector<const PolicyCon
   }
 }
 
+std::vector<LiveSecrets::Value> SecretStore::values_for(const SessionSecrets& secrets) const {
+  std::vector<LiveSecrets::Value> values;
+  for (const Credential& credential : secrets.credentials()) {
+    const auto now = credential.is_minted ? std::nullopt : now_of(credential.name);
+    if (now && !now->is_revoked) values.push_back({credential.name, now->value, now->version});
+  }
+  return values;
+}
+
+// A variable is read once and its bytes overwritten, so there is nothing to read again.
+void SecretStore::refuse_wiped(const SecretConfig& secret) const {
+  if (secret.source.kind != SourceConfig::Kind::env || !wiped_.contains(secret.source.env)) return;
+  throw ConfigError(secret.where + ": secret " + secret.name + ": the variable " +
+                    secret.source.env +
+                    " was read and overwritten when the gateway started: start it anew");
+}
+
 void SecretStore::adopt(const Config& config, const std::vector<const PolicyConfig*>& policies) {
   const std::scoped_lock look(looking_);
+  std::erase_if(retired_, [](const Retired& each) {
+    return each.reading.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  });
   std::set<std::string> granted;
   std::map<std::string, ClientCertificates, std::less<>> certificates;
   for (const PolicyConfig* policy : policies) {
@@ -112,10 +132,17 @@ void SecretStore::adopt(const Config& config, const std::vector<const PolicyConf
   for (const SecretConfig& secret : config.secrets) {
     if (!granted.contains(secret.name)) continue;
     const auto found = held_.find(secret.name);
-    if (found == held_.end() || found->second.config != secret.source)
-      fresh.emplace(secret.name, read(secret, maker));
+    if (found != held_.end() && found->second.config == secret.source) {
+      check_shape(found->second, secret);
+      continue;
+    }
+    refuse_wiped(secret);
+    fresh.emplace(secret.name, read(secret, maker));
   }
-  for (const SecretConfig& secret : config.secrets) scrub(secret.source);
+  for (const SecretConfig& secret : config.secrets) {
+    scrub(secret.source);
+    if (secret.source.kind == SourceConfig::Kind::env) wiped_.insert(secret.source.env);
+  }
 
   const std::scoped_lock lock(mutex_);
   certificates_ = std::move(certificates);
@@ -134,9 +161,23 @@ void SecretStore::adopt(const Config& config, const std::vector<const PolicyConf
   }
 }
 
+// Can a placeholder be made as the configuration has it now? Throws ConfigError.
+void SecretStore::check_shape(const Held& held, const SecretConfig& secret) {
+  SystemRandom random;
+  try {
+    held.life.last_value()->reveal([&](std::string_view plain) {
+      return make_placeholder(plain, secret.placeholder, random);
+    });
+  } catch (const PlaceholderError& error) {
+    throw ConfigError(secret.where + ": secret " + secret.name + ": " + error.what());
+  }
+}
+
 // The next version, behind the placeholders that sessions have.
 void SecretStore::replace_source(Held& held, Read next) {
-  held.reading = {};  // of the source that goes
+  // Nobody waits for the one that goes.
+  if (held.reading.valid()) retired_.push_back({std::move(held.source), std::move(held.reading)});
+  held.reading = {};
   held.what = std::move(next.held.what);
   held.config = std::move(next.held.config);
   held.source = std::move(next.held.source);
@@ -148,9 +189,13 @@ PreparedSecrets SecretStore::for_session(const PolicyConfig& policy, Random& ran
   for (const Grant& grant : policy.grants) granted.insert(grant.secret);
   PreparedSecrets prepared;
   std::vector<Credential> credentials;
+  const auto held_back = hold_back();
   const std::scoped_lock lock(mutex_);
   for (const std::string& name : granted) {
-    const Held& held = held_.at(name);
+    const auto found = held_.find(name);
+    if (found == held_.end())
+      throw ConfigError("secret " + name + ": the configuration has just changed: try again");
+    const Held& held = found->second;
     const SecretLife& life = held.life;
     if (life.is_revoked())
       throw ConfigError(held.what + " was revoked: its source has no value any more");
@@ -161,7 +206,10 @@ PreparedSecrets SecretStore::for_session(const PolicyConfig& policy, Random& ran
     if (!life.value()) credentials.back().former.push_back(life.last_value());
   }
   prepared.secrets = std::make_unique<SessionSecrets>(std::move(credentials), grants_of(policy));
-  prepared.certificates = certificates_.at(policy.name);
+  const auto certificates = certificates_.find(policy.name);
+  if (certificates == certificates_.end())
+    throw ConfigError("policy " + policy.name + ": the configuration has just changed: try again");
+  prepared.certificates = certificates->second;
   return prepared;
 }
 
@@ -232,6 +280,7 @@ SecretEvent SecretStore::event_of(const Credential& before, const Now& now) {
 }
 
 std::vector<SecretStore::Change> SecretStore::update(LiveSecrets& session) const {
+  const auto held_back = hold_back();
   std::vector<Change> changes;
   const auto before = session.now();
   for (const Credential& credential : before->credentials()) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,11 @@ class SecretStore {
   // nothing: it throws as the constructor does, and then nothing has changed. What it no longer names stays held, since it
   // is to be masked. Any thread.
   void adopt(const Config& config, const std::vector<const PolicyConfig*>& policies);
+
+  // While it is held no session is given values: for who puts them in place together with grants.
+  std::unique_lock<std::mutex> hold_back() const { return std::unique_lock(handing_out_); }
+  // What there is of the secrets that a session has. Any thread.
+  std::vector<LiveSecrets::Value> values_for(const SessionSecrets& secrets) const;
 
   // Any thread. Throws ConfigError when one of the policy's secrets has been revoked.
   PreparedSecrets for_session(const PolicyConfig& policy, Random& random) const;
@@ -97,9 +103,19 @@ class SecretStore {
                    SourceMaker& maker);
   static Read read(const SecretConfig& secret, SourceMaker& maker);
   void add(const std::string& name, Held held);
-  static void replace_source(Held& held, Read next);
+  void replace_source(Held& held, Read next);
+  void refuse_wiped(const SecretConfig& secret) const;
+  static void check_shape(const Held& held, const SecretConfig& secret);
   static std::optional<Reading> next_reading(Held& held, bool is_due, const std::stop_token& stop);
 
+  // A source that was replaced while it was being asked.
+  struct Retired {
+    std::unique_ptr<SecretSource> source;
+    std::future<Reading> reading;  // dies before it
+  };
+  mutable std::mutex handing_out_;
+  std::vector<Retired> retired_;                   // guarded by looking_
+  std::set<std::string> wiped_;                    // variables that were read, and are gone
   std::mutex looking_;                             // one look, or one adoption, at a time
   mutable std::mutex mutex_;                       // guards what is below, but for `everything_`
   std::map<std::string, Held, std::less<>> held_;  // by secret, and by "token of listener NAME"

@@ -144,7 +144,11 @@ struct Near {
 }  // namespace
 
 Policy::Policy(std::string name, std::vector<Rule> rules)
-    : name_(std::move(name)), rules_(std::move(rules)), index_(rules_) {}
+    : name_(std::move(name)),
+      rules_(std::move(rules)),
+      reads_fields_(std::any_of(rules_.begin(), rules_.end(),
+                                [](const Rule& rule) { return !rule.headers.empty(); })),
+      index_(rules_) {}
 
 Verdict Policy::connect(const Found& found, const Authority& authority) const {
   const RulePlace denied = blanket_deny(found, rules_, authority.port);

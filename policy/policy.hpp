@@ -24,6 +24,8 @@ class Policy {
 
   const std::string& name() const { return name_; }
   const std::vector<Rule>& rules() const { return rules_; }
+  // Does any rule look at header fields?
+  bool reads_fields() const { return reads_fields_; }
 
   // Before anything is resolved or dialled: could any request on this connection be allowed? A
   // refusal says host_not_allowed or port_not_allowed. Clear text on 443 and TLS on 80 never are.
@@ -48,6 +50,7 @@ class Policy {
 
   std::string name_;
   std::vector<Rule> rules_;
+  bool reads_fields_ = false;
   RuleIndex index_;
 };
 

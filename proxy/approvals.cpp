@@ -127,6 +127,8 @@ std::optional<std::uint64_t> Approvals::standing_yes(const std::string& rule,
 void Approvals::forget_rules() {
   const std::scoped_lock lock(mutex_);
   rules_.clear();
+  for (auto& [id, open] : open_) tell(open, open.waiting.size(), {State::outdated, 0});
+  open_.clear();
 }
 
 Approvals::Asked Approvals::asked_of(const std::string& id, const Open& open, SteadyTime now) {

@@ -74,6 +74,7 @@ class Approvals {
     allowed,
     denied,
     timed_out,
+    outdated,  // the policy has changed: what was asked counts no more
   };
   struct Standing {
     State state = State::waiting;
@@ -96,7 +97,7 @@ class Approvals {
   // A yes to the rule that still counts: the sequence of its record.
   std::optional<std::uint64_t> standing_yes(const std::string& rule, const std::string& where,
                                             SteadyTime now);
-  // Rules may have other meanings from now on.
+  // Rules may have other meanings from now on: no answer from before counts, nor one to what was asked before.
   void forget_rules();
 
   std::vector<Asked> list(SteadyTime now);

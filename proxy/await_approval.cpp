@@ -209,32 +209,28 @@ void tell(Exchange& exchange, const Question& question, Approvals::Ticket ticket
                           " (rule " + question.rule + "): warder approve " + id->substr(0, 8));
 }
 
-Task<std::optional<Refusal>> answer_to(Exchange& exchange, const RequestHead& as_sent,
-                                       Judgement& judged, const Question& question,
-                                       Approvals::Ticket ticket) {
+Refusal outdated(const Verdict& asked) {
+  return refusal_for(asked, Reason::policy_changed,
+                     "the policy changed while it waited for an answer: ask again");
+}
+
+Task<std::optional<Refusal>> answer_to(Exchange& exchange, const Verdict& asked,
+                                       const Question& question, Approvals::Ticket ticket) {
   Approvals& approvals = exchange.session.approvals;
-  const Verdict asked = judged.verdict;
   Wait wait(exchange);
   for (;; co_await wait.until_sweep()) {
     const SteadyTime now = std::chrono::steady_clock::now();
     if (auto cut = cut_short(exchange, wait)) co_return std::move(*cut);
     const Approvals::Standing standing = approvals.look(ticket, now);
-    // Behind the answer, so that nothing it says can override what the policy says by then.
-    judged = judge(as_sent, exchange.framing, exchange.connection.arrival,
-                   exchange.session.policy.now()->policy);
-    const Turn turn = turn_of(asked, judged.verdict);
-    if (turn == Turn::denied)
-      co_return refusal_for(judged.verdict, judged.verdict.reason, judged.detail);
-    if (turn == Turn::changed)
-      co_return refusal_for(judged.verdict, Reason::policy_changed,
-                            "another rule asks about it now");
-    if (turn == Turn::free) co_return std::nullopt;
+    // Behind the answer: what was planned for it is of the policy that it began with.
+    if (exchange.session.policy.changes() != exchange.policy->generation) co_return outdated(asked);
     switch (standing.state) {
       case Approvals::State::allowed: exchange.approval = standing.record; co_return std::nullopt;
       case Approvals::State::denied: co_return refusal_for(asked, Reason::approval_denied, "");
       case Approvals::State::timed_out:
         co_return refusal_for(asked, Reason::approval_timeout,
                               "ask for it again while somebody looks at `warder approve`");
+      case Approvals::State::outdated: co_return outdated(asked);
       case Approvals::State::overdue: co_await record_timeout(exchange, ticket); break;
       case Approvals::State::waiting: tell(exchange, question, ticket, now); break;
     }
@@ -267,8 +263,7 @@ audit::Approval approval_of(const std::string& session, const Approvals::Asked& 
   return approval;
 }
 
-Task<std::optional<Refusal>> await_approval(Exchange& exchange, const RequestHead& as_sent,
-                                            Judgement& judged) {
+Task<std::optional<Refusal>> await_approval(Exchange& exchange, const Judgement& judged) {
   Approvals& approvals = exchange.session.approvals;
   const Verdict& verdict = judged.verdict;
   const auto standing =
@@ -291,7 +286,7 @@ Task<std::optional<Refusal>> await_approval(Exchange& exchange, const RequestHea
   const auto ticket = approvals.ask(question, std::chrono::steady_clock::now(), random);
   if (!ticket) co_return too_many();
   const Ticketed held(approvals, *ticket);
-  co_return co_await answer_to(exchange, as_sent, judged, question, *ticket);
+  co_return co_await answer_to(exchange, judged.verdict, question, *ticket);
 }
 
 }  // namespace warder

@@ -11,12 +11,10 @@
 namespace warder {
 
 // What a rule with `action: ask` waits for: a yes to this very request, or to its rule. Nothing is resolved, dialled,
-// swapped or minted before. `as_sent`: the head before any change; `judged` becomes what the policy says once more
-// behind the yes.
-Task<std::optional<Refusal>> await_approval(Exchange& exchange, const RequestHead& as_sent,
-                                            Judgement& judged);
+// swapped or minted before. A policy that changes meanwhile refuses it.
+Task<std::optional<Refusal>> await_approval(Exchange& exchange, const Judgement& judged);
 
-// What the policy says of a waiting request by now, beside what it said when it asked.
+// What the policy says of an approved request by now, beside what it said when it asked.
 enum class Turn : std::uint8_t {
   same,     // the same rule asks
   free,     // nobody need be asked any more

@@ -75,6 +75,10 @@ struct Exchange {
   std::string target;                // origin form
   std::string shown_path;            // as recorded
   audit::Receipt receipt;
+  Verdict asked_by{};  // of the rule that asked, if one did
+  // As the sandbox sent them, where a rule of its policy looks at them.
+  std::optional<HeaderList> sent_fields;
+  std::optional<std::uint64_t> sent_bytes = 0;
   std::uint64_t approval = 0;   // the record of the yes that it waited for; 0: none was needed
   bool let_through = false;     // the intent was accepted
   bool receipt_due = false;     // and its receipt is not written yet

@@ -374,8 +374,9 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   if (judged.verdict.decision == Decision::deny)
     co_return co_await refuse(exchange, refusal_of(judged));
   if (auto refused = admit(exchange)) co_return co_await refuse(exchange, std::move(*refused));
-  std::optional<RequestHead> as_sent;
-  if (judged.verdict.decision == Decision::ask) as_sent = exchange.head;
+  exchange.asked_by = judged.verdict.decision == Decision::ask ? judged.verdict : Verdict();
+  exchange.sent_bytes = body_bytes_of(exchange.framing);
+  if (exchange.policy->policy.reads_fields()) exchange.sent_fields = exchange.head.fields;
 
   // After the policy, never before: its decision must not depend on what a placeholder stands for.
   auto planned = plan_swap(exchange.head, *exchange.authority, *exchange.secrets);
@@ -417,8 +418,8 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
   }
   if (auto refused = plan_what_follows(exchange))
     co_return co_await refuse(exchange, refusal_of(*refused));
-  if (as_sent) {
-    auto unanswered = co_await await_approval(exchange, *as_sent, judged);
+  if (judged.verdict.decision == Decision::ask) {
+    auto unanswered = co_await await_approval(exchange, judged);
     if (unanswered) co_return co_await refuse(exchange, std::move(*unanswered));
   }
   exchange.private_addresses =

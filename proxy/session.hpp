@@ -61,12 +61,13 @@ struct Session {
     return now;
   }
   // Another configuration, whole: nothing that begins sees a part of it.
-  void adopt(SessionPolicy next, std::vector<Grant> grants) {
+  void adopt(SessionPolicy next, std::vector<Grant> grants,
+             const std::vector<LiveSecrets::Value>& values) {
     const std::vector<Capture> captures = next.captures;
     if (!captures.empty()) secrets.expect_minting();
     meter.set_limits(next.limits);
     approvals.limit(next.ask);
-    secrets.regrant(std::move(grants), captures, [&] {
+    secrets.regrant(std::move(grants), captures, values, [&] {
       policy.replace(std::move(next));
       approvals.forget_rules();
     });

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "proxy/await_approval.hpp"
+
 namespace warder {
 namespace {
 
@@ -9,8 +11,9 @@ RequestFacts facts_of(const Exchange& exchange) {
   const std::string_view target = exchange.target;
   const std::size_t mark = std::min(target.find('?'), target.size());
   const std::string_view query = target.substr(std::min(mark + 1, target.size()));
-  return {*exchange.authority,   exchange.head.method,           target.substr(0, mark), query,
-          &exchange.head.fields, body_bytes_of(exchange.framing)};
+  const HeaderList& fields = exchange.sent_fields ? *exchange.sent_fields : exchange.head.fields;
+  return {*exchange.authority, exchange.head.method, target.substr(0, mark), query, &fields,
+          exchange.sent_bytes};
 }
 
 bool names(const Grant& grant, const SecretUse& use) {
@@ -33,14 +36,20 @@ bool StillAllowed::is_policy_kept() {
   const std::uint64_t changes = policy.changes();
   if (std::exchange(policy_seen_, changes) == changes) return true;
   const auto now = policy.now();
-  Verdict verdict = now->policy.authorize(facts_of(exchange_));
+  const RequestFacts facts = facts_of(exchange_);
+  Verdict verdict = now->policy.authorize(facts);
   if (now->observes)
     verdict = observed_request(std::move(verdict), now->policy, *exchange_.authority);
-  const bool is_approved = verdict.decision == Decision::ask && exchange_.approval != 0;
+  const bool is_approved = verdict.decision == Decision::ask && exchange_.approval != 0 &&
+                           turn_of(exchange_.asked_by, verdict) == Turn::same;
   if (!verdict.allows() && !is_approved) return false;
   if (exchange_.private_addresses == PrivateAddresses::allowed && !verdict.allow_private)
     return false;
-  return !exchange_.identity || now->certificates.find(exchange_.authority->host) != nullptr;
+  // What its answer mints must not be seen any more.
+  const HostName& host = exchange_.authority->host;
+  const bool is_captured = find_capture(now->captures, host, facts.path) != nullptr;
+  if (is_captured && exchange_.capture == nullptr) return false;
+  return !exchange_.identity || now->certificates.find(host) != nullptr;
 }
 
 std::optional<Reason> StillAllowed::withdrawn_secret() {

@@ -135,7 +135,12 @@ std::variant<std::string, Refusal> captured(Exchange& exchange, const WipedBytes
   std::vector<std::string> placeholders;
   if (!minted.empty()) {
     SystemRandom random;
-    placeholders = exchange.session.secrets.mint(minted, random);
+    const auto is_policy_kept = [&] {
+      return exchange.session.policy.changes() == exchange.policy->generation;
+    };
+    placeholders = exchange.session.secrets.mint(minted, random, is_policy_kept);
+    if (placeholders.empty() && !is_policy_kept())
+      return plain(Reason::policy_changed, "the policy changed before its tokens could be kept");
     if (placeholders.empty())
       return uncaptured(exchange,
                         "is one too many: what the session was given before has not run out yet, "

@@ -142,7 +142,7 @@ bool LiveSecrets::revoke(std::string_view secret) {
 }
 
 void LiveSecrets::regrant(std::vector<Grant> grants, const std::vector<Capture>& captures,
-                          const std::function<void()>& together) {
+                          const std::vector<Value>& values, const std::function<void()>& together) {
   {
     const std::scoped_lock lock(changing_);
     const auto before = now();
@@ -150,6 +150,14 @@ void LiveSecrets::regrant(std::vector<Grant> grants, const std::vector<Capture>&
     std::erase_if(grants, [&](const Grant& grant) {
       return !grant.secret.empty() && before->credential(grant.secret) == nullptr;
     });
+    for (const Value& now : values) {
+      for (Credential& credential : credentials) {
+        if (credential.name != now.secret || credential.is_revoked) continue;
+        if (credential.value == now.value) continue;
+        replace_value(credential, now.value);
+        credential.version = now.version;
+      }
+    }
     for (Credential& credential : credentials) {
       if (!is_usable(credential)) continue;
       const auto kept = minted_grants(credential.name, captures);
@@ -172,10 +180,12 @@ bool LiveSecrets::add(Credential credential) {
   return true;
 }
 
-std::vector<std::string> LiveSecrets::mint(const std::vector<Minted>& minted, Random& random) {
+std::vector<std::string> LiveSecrets::mint(const std::vector<Minted>& minted, Random& random,
+                                           const std::function<bool()>& may) {
   std::vector<std::string> placeholders;
   {
     const std::scoped_lock lock(changing_);
+    if (may && !may()) return {};
     const auto before = now();
     std::vector<Credential> credentials = before->credentials();
     std::vector<Grant> grants = before->grants();

@@ -38,11 +38,17 @@ class LiveSecrets {
   bool set(std::string_view secret, std::shared_ptr<const SecretValue> value, unsigned version);
   // No value any more: its placeholder is a tripwire from now on, its values stay masked. False: as above.
   bool revoke(std::string_view secret);
+  // What its source says of a secret.
+  struct Value {
+    std::string secret;
+    std::shared_ptr<const SecretValue> value;  // null: none for now
+    unsigned version;
+  };
   // Another policy's grants, in the place of all that were not made by a capture; those of secrets that the session does not
-  // have are left out. What was minted keeps what `captures` gives it now; of one that is gone it is revoked.
+  // have are left out. What was minted keeps what `captures` gives it now; of one that is gone it is revoked. `values` are set in the same moment.
   // `together` is called at the moment of the change, and is to be quick.
   void regrant(std::vector<Grant> grants, const std::vector<Capture>& captures,
-               const std::function<void()>& together);
+               const std::vector<Value>& values, const std::function<void()>& together);
   // A secret that the session has not: its placeholder is known from now on. False: it has one of that name.
   bool add(Credential credential);
   // Of each secret, how many former values stay masked: a source that rotates for years has no end of them.
@@ -58,7 +64,9 @@ class LiveSecrets {
   // The placeholders, in the same order. A value that the session has already, or had, keeps its placeholder. Beyond
   // kMostMinted the oldest is over: not swapped in any more, but still masked. Empty, and nothing has changed: there would be
   // more than the session can go on masking until their lives are over. Such a reply must not pass.
-  std::vector<std::string> mint(const std::vector<Minted>& minted, Random& random);
+  // `may` is asked where no regrant() can come in between; false: nothing is minted, and it returns nothing.
+  std::vector<std::string> mint(const std::vector<Minted>& minted, Random& random,
+                                const std::function<bool()>& may = {});
   static constexpr std::size_t kMostMinted = 32;
   static constexpr std::size_t kMostMintedKept = 256;
   static constexpr std::size_t kMostMintedBytes =

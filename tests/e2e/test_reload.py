@@ -406,3 +406,80 @@ def test_two_runs_and_no_gateway_named(bench, echo):
     second.terminate()
     second.wait(10)
     first.end()
+
+
+# -- what a start would not take, nor a sandbox be shown ----------------------------------------------
+def test_attack_a_helper_that_the_sandbox_could_change_is_not_taken(bench, echo):
+    bench.config(rules=[API, OTHER])
+    run = Run(bench)
+    helper = bench.write("helper.sh", f"#!/bin/sh\ntouch {bench.directory}/ran\necho {SECRET}\n", 0o755)
+    bench.config(rules=[API, OTHER], secrets={"tok": {"source": {"exec": [str(helper)]},
+                                                      "placeholder": {"env": "API_TOKEN"}}})
+    done = run.reload()
+    assert done.returncode == 2 and "lies in the workspace" in done.stderr, done
+    assert not (bench.directory / "ran").exists()
+    run.until("200")
+    helper.unlink()
+    run.end()
+
+
+@pytest.mark.parametrize("behind", ["itself", "a gateway"])
+def test_attack_a_secrets_file_that_the_sandbox_sees_is_not_taken(bench, echo, behind):
+    keys = bench.ws / "keys"
+    keys.mkdir()
+    (keys / "tok").write_text("a-value-that-nobody-must-see")
+    secrets = {"tok": {"source": {"file": str(keys / "tok")}, "placeholder": {"env": "API_TOKEN"}}}
+    if behind == "itself":
+        bench.config(rules=[API, OTHER])
+        run = Run(bench)
+        bench.config(rules=[API, OTHER], secrets=secrets)
+        done = run.reload()
+        assert done.returncode == 2 and "would have to be kept from a sandbox" in done.stderr, done
+        run.end()
+        return
+    with Daemon(bench, []) as gateway:
+        args = ("--gateway", str(gateway.directory / "admin.sock"))
+        running = bench.start("echo up; sleep 20", policy=None, config=None, args=args)
+        assert running.stdout.readline() == b"up\n"
+        gateway.reconfigure(secrets=secrets)
+        done = gateway.reload()
+        assert done.returncode == 2 and "would have to be kept from a sandbox" in done.stderr, done
+        running.terminate()
+        running.wait(10)
+        bench.running.remove(running)
+        assert gateway.reload().returncode == 0           # nobody is there to see it
+
+
+def test_attack_a_value_never_goes_with_the_grants_of_another_configuration(bench, echo):
+    """A: one file, granted at api.test. B: another file, granted at other.test. The first request behind each reload."""
+    values = {"a": "value-of-the-first-file-0123", "b": "value-of-the-other-file-4567"}
+    keys = bench.directory / "keys"
+    keys.mkdir()
+    for name, value in values.items():
+        (keys / name).write_text(value)
+    def config(name, host):
+        return {"rules": [API, OTHER], "grants": [{"secret": "tok", "hosts": [host]}],
+                "secrets": {"tok": {"source": {"file": str(keys / name)}, "placeholder": {"env": "API_TOKEN"}}}}
+    first, second = config("a", "api.test"), config("b", "other.test")
+    with Daemon(bench, [{"type": "connect"}], **first) as gateway:
+        with_token = bearer(gateway)
+        for turn in range(12):
+            gateway.reconfigure(**(second, first)[turn % 2])
+            assert gateway.reload().returncode == 0
+            for host in ("api.test", "other.test"):
+                ask(gateway, f"https://{host}/headers", *with_token)
+        sent = {(r.get("host"), r.get("authorization")) for r in echo.requests if r.get("authorization")}
+        assert sent == {("api.test", f"Bearer {values['a']}"), ("other.test", f"Bearer {values['b']}")}, sent
+
+
+def test_the_difference_shows_the_order_and_no_argument_of_a_helper(bench, gateway):
+    gateway.reconfigure(rules=[OTHER, API, DB])
+    done = gateway.reload()
+    lines = [line.strip() for line in done.stderr.splitlines()]
+    assert any(line.startswith("- ") for line in lines) and any(line.startswith("+ ") for line in lines), done
+    secrets = {**CONTRACT_SECRETS, "more": {"source": {"exec": ["/bin/echo", "an-argument-of-a-helper"]},
+                                            "placeholder": {"env": "MORE"}}}
+    gateway.reconfigure(rules=[API, OTHER], secrets=secrets,
+                        grants=[{"secret": "more", "hosts": ["other.test"]}])
+    done = gateway.reload()
+    assert done.returncode == 0 and "an-argument" not in done.stderr, done

@@ -205,6 +205,21 @@ TEST_CASE("a yes to the rule is for what the rule decides, until its time is ove
   CHECK_FALSE(table.approvals.standing_yes("r", "t:1", kNow));  // and it does not come back
 }
 
+TEST_CASE(
+    "with another policy no question stays open, and an answer on its way counts for nothing") {
+  Table table;
+  const auto ticket = table.ask(question("a"));
+  REQUIRE(ticket);
+  const std::string id = table.only_id();
+  REQUIRE(table.approvals.take(id, kNow));  // somebody is answering it
+  table.approvals.forget_rules();
+  Answer answer = yes_for(std::chrono::hours(1));
+  table.approvals.settle(id, answer, 7, kNow);
+  CHECK_FALSE(table.approvals.standing_yes("r", "t:1", kNow));
+  CHECK(table.approvals.look(*ticket, kNow).state == Approvals::State::outdated);
+  CHECK(table.approvals.list(kNow).empty());
+}
+
 TEST_CASE("a yes to the rule is for a day at most, and is forgotten with its policy") {
   Table table;
   (void)table.ask(question("a"));
