@@ -26,7 +26,9 @@ Verification verify_in(const TempDir& dir) {
 
 // A process of its own that records until it is killed; started by the next test.
 TEST_CASE("child: records until it is killed", "[.child]") {
-  const fs::path dir = std::getenv("WARDER_TEST_DIR");
+  const char* given = std::getenv("WARDER_TEST_DIR");
+  if (given == nullptr) return;  // a filter such as ~[bench] chose it: nobody is there to kill it
+  const fs::path dir = given;
   auto log = Log::open({dir / "a.jsonl", dir / "audit.key", "gw1"}, kClock);
   for (std::uint64_t i = 0;; ++i) {
     log->append(intent(i), i % 3 == 0 ? Durability::durable : Durability::accepted, 1,
