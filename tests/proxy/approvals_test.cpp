@@ -209,14 +209,12 @@ TEST_CASE(
     "with another policy no question stays open, and an answer on its way counts for nothing") {
   Table table;
   const auto ticket = table.ask(question("a"));
-  REQUIRE(ticket);
   const std::string id = table.only_id();
   REQUIRE(table.approvals.take(id, kNow));  // somebody is answering it
   table.approvals.forget_rules();
-  Answer answer = yes_for(std::chrono::hours(1));
-  table.approvals.settle(id, answer, 7, kNow);
+  table.approvals.settle(id, yes_for(std::chrono::hours(1)), 7, kNow);
   CHECK_FALSE(table.approvals.standing_yes("r", "t:1", kNow));
-  CHECK(table.approvals.look(*ticket, kNow).state == Approvals::State::outdated);
+  CHECK(table.approvals.look(ticket, kNow).state == State::outdated);
   CHECK(table.approvals.list(kNow).empty());
 }
 
