@@ -82,6 +82,9 @@ void add_run(CLI::App& app, RunArgs& args, int& code) {
       app.add_subcommand("run", "run a command in a sandbox whose only way out is the gateway");
   run->footer("CMD and its arguments stand behind --, as they are: warder run [OPTIONS] -- CMD…");
   add_run_options(*run, args);
+  run->add_option("--profile", args.profile,
+                  "what an agent needs: claude-code, codex … (warder preset list)")
+      ->type_name("NAME");
   run->add_option("--gateway", args.gateway,
                   "use the gateway that has this admin socket (DIR/admin.sock), and its policies")
       ->type_name("SOCK");
