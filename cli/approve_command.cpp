@@ -1,5 +1,6 @@
 #include "cli/approve_command.hpp"
 
+#include <termios.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -67,9 +68,10 @@ OpenQuestion the_one(const ApproveArgs& args) {
   return std::move(found.front());
 }
 
-// nullopt: let it be for now.
+// nullopt: let it be for now. On a terminal.
 std::optional<Said> ask_person(const std::string& time) {
   for (;;) {
+    (void)::tcflush(STDIN_FILENO, TCIFLUSH);  // what was typed before is no answer to this
     std::cout << "  allow it? [y]es, once · [n]o · [r]ule, for " << time
               << " · [s]kip: " << std::flush;
     std::string line;
