@@ -30,8 +30,9 @@ std::vector<fs::path> sockets_of(const ApproveArgs& args) {
 
 // A gateway that was named has to be there.
 std::vector<OpenQuestion> all_open(const ApproveArgs& args) {
-  if (!args.gateway.empty() &&
-      ask_admin(fs::absolute(args.gateway), "GET", std::string(kApprovalsPath)).status == 0)
+  if (!args.gateway.empty() && ask_admin(fs::absolute(args.gateway), "GET",
+                                         std::string(kApprovalsPath), "", kListingPatience)
+                                       .status == 0)
     throw ConfigError("--gateway " + args.gateway + ": no gateway listens there");
   return open_questions(sockets_of(args));
 }

@@ -496,3 +496,24 @@ def test_attack_what_was_typed_ahead_answers_nothing(bench, echo, terminals):
     assert "approval_denied" in done.text, done
     helper.send("\x03")
     helper.wait()
+
+
+def test_a_run_that_is_stopped_does_not_hold_up_the_questions_of_others(bench, echo):
+    policy(bench)
+    stopped = bench.start("echo up; exec sleep 30")
+    assert stopped.stdout.readline() == b"up\n"
+    stopped.send_signal(signal.SIGSTOP)
+    running = bench.start("curl -sS https://api.test/ok")
+    try:
+        open_questions(bench)
+        begin = time.monotonic()
+        done = approve(bench, "--json")
+        question, = json.loads(done.stdout)
+        assert time.monotonic() - begin < 5 and b"gave no answer" in done.stderr, done
+        assert approve(bench, question["id"]).returncode == 0
+        running.wait(20)
+    finally:
+        stopped.send_signal(signal.SIGCONT)
+    stopped.terminate()
+    stopped.communicate(timeout=10)
+    end(bench, running)
