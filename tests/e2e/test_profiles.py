@@ -253,6 +253,8 @@ def test_a_profile_by_itself_prints_what_it_amounts_to(bench):
 
 
 @pytest.mark.parametrize("args, sentence", [
+    (["--profile", ""], "it is empty: give a name"),
+    (["--profile", "claude"], "there is no such profile: did you mean 'claude-code'?"),
     (["--profile", "claud-code"], "there is no such profile: did you mean 'claude-code'?"),
     (["--profile", "codex", "--gateway", "/nowhere"], "--gateway goes without --config, --profile"),
 ])
