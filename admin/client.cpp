@@ -12,7 +12,6 @@
 namespace warder {
 namespace {
 
-constexpr timeval kPatience{30, 0};
 constexpr std::size_t kMostBody = 64 << 20;
 
 [[noreturn]] void no_answer(const std::filesystem::path& socket) {
@@ -31,11 +30,13 @@ bool listens(const std::filesystem::path& path) {
 }
 
 AdminAnswer ask_admin(const std::filesystem::path& path, const std::string& method,
-                      const std::string& target, const std::string& body) {
+                      const std::string& target, const std::string& body,
+                      std::chrono::seconds patience) {
   const SocketPath to(path);
   const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+  const timeval timeout{static_cast<time_t>(patience.count()), 0};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
   const sockaddr_un& address = to.address();
   AdminAnswer answer;
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)

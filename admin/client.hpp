@@ -1,6 +1,7 @@
 // One request over an admin socket.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 
@@ -14,8 +15,9 @@ struct AdminAnswer {
 // Does anybody listen there, whether or not they answer? Never waits.
 bool listens(const std::filesystem::path& socket);
 
-// Throws std::runtime_error when the gateway is there and does not answer.
+// Throws std::runtime_error when the gateway is there and says nothing for so long.
 AdminAnswer ask_admin(const std::filesystem::path& socket, const std::string& method,
-                      const std::string& target, const std::string& body = "");
+                      const std::string& target, const std::string& body = "",
+                      std::chrono::seconds patience = std::chrono::seconds(30));
 
 }  // namespace warder

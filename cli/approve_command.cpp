@@ -1,5 +1,6 @@
 #include "cli/approve_command.hpp"
 
+#include <termios.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -29,8 +30,9 @@ std::vector<fs::path> sockets_of(const ApproveArgs& args) {
 
 // A gateway that was named has to be there.
 std::vector<OpenQuestion> all_open(const ApproveArgs& args) {
-  if (!args.gateway.empty() &&
-      ask_admin(fs::absolute(args.gateway), "GET", std::string(kApprovalsPath)).status == 0)
+  if (!args.gateway.empty() && ask_admin(fs::absolute(args.gateway), "GET",
+                                         std::string(kApprovalsPath), "", kListingPatience)
+                                       .status == 0)
     throw ConfigError("--gateway " + args.gateway + ": no gateway listens there");
   return open_questions(sockets_of(args));
 }
@@ -67,9 +69,10 @@ OpenQuestion the_one(const ApproveArgs& args) {
   return std::move(found.front());
 }
 
-// nullopt: let it be for now.
+// nullopt: let it be for now. On a terminal.
 std::optional<Said> ask_person(const std::string& time) {
   for (;;) {
+    (void)::tcflush(STDIN_FILENO, TCIFLUSH);  // what was typed before is no answer to this
     std::cout << "  allow it? [y]es, once · [n]o · [r]ule, for " << time
               << " · [s]kip: " << std::flush;
     std::string line;

@@ -82,6 +82,12 @@ void add_run(CLI::App& app, RunArgs& args, int& code) {
       app.add_subcommand("run", "run a command in a sandbox whose only way out is the gateway");
   run->footer("CMD and its arguments stand behind --, as they are: warder run [OPTIONS] -- CMD…");
   add_run_options(*run, args);
+  run->add_option("--profile", args.profile,
+                  "what an agent needs: claude-code, codex … (warder preset list)")
+      ->type_name("NAME")
+      ->check([](const std::string& name) {  // else an unset variable would mean no profile
+        return name.empty() ? "it is empty: give a name (warder preset list)" : "";
+      });
   run->add_option("--gateway", args.gateway,
                   "use the gateway that has this admin socket (DIR/admin.sock), and its policies")
       ->type_name("SOCK");
@@ -310,7 +316,6 @@ int command_line(int argc, char** argv) {
                "warder");
   app.set_version_flag("--version", "warder " WARDER_VERSION);
   app.require_subcommand(1);
-  app.footer(kFooter);
   int code = 0;
 
   RunArgs run;
@@ -348,6 +353,8 @@ int command_line(int argc, char** argv) {
       app.add_subcommand("demo", "watch a sandboxed curl use a token that it cannot read");
   demonstrate->add_flag_callback("--json", [&] { demo.json = Json::yes; }, "print JSON");
   demonstrate->callback([&] { code = demo_command(demo); });
+
+  app.footer(kFooter);  // last: a command that is added takes on the footer that there is
 
   const auto is_named = [&](const CLI::App* command) {
     return argc > 1 && command->check_name(argv[1]);

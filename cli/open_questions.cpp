@@ -87,7 +87,7 @@ std::vector<OpenQuestion> open_questions(const std::vector<fs::path>& sockets) {
   for (const fs::path& socket : sockets) {
     AdminAnswer answer;
     try {
-      answer = ask_admin(socket, "GET", std::string(kApprovalsPath));
+      answer = ask_admin(socket, "GET", std::string(kApprovalsPath), "", kListingPatience);
     } catch (const std::runtime_error& error) {
       if (sockets.size() == 1) throw;
       say(error.what());  // one that hangs does not hide the others

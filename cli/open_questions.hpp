@@ -1,6 +1,7 @@
 // The questions that wait at gateways, as `warder approve` sees and shows them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -16,6 +17,9 @@ struct OpenQuestion {
   std::uint64_t count = 1;
   boost::json::object all;  // as the gateway said it
 };
+
+// For one gateway: one that is stopped must not hold up the questions of the others.
+inline constexpr std::chrono::seconds kListingPatience{2};
 
 // The admin sockets in the runtime directory: of `warder gateway` and of each `warder run`.
 std::vector<std::filesystem::path> gateway_sockets();

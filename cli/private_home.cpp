@@ -7,17 +7,22 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <optional>
 #include <system_error>
 
 #include "cli/environment.hpp"
 #include "cli/state.hpp"
 #include "sandbox-launcher/view_paths.hpp"
+#include "secrets/known_token.hpp"
 
 namespace warder {
 namespace {
 
 namespace fs = std::filesystem;
 
+// Beside the copies, whose names are those of places in the home.
+constexpr const char* kEmpty = "-empty-";
+constexpr int kDeepestSeen = 64;
 constexpr int kOpen = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
 [[noreturn]] void cannot(const std::string& what) {
@@ -101,6 +106,27 @@ void write_all(const fs::path& file, std::string_view bytes, mode_t mode) {
   }
 }
 
+// nullopt: it is longer.
+std::optional<std::string> read_whole(const Fd& from, std::size_t most, const std::string& label) {
+  std::string bytes;
+  std::string part(64U << 10, '\0');
+  for (ssize_t n = 0; (n = ::read(from.get(), part.data(), part.size())) != 0;) {
+    if (n < 0) cannot("read " + label);
+    bytes.append(part, 0, static_cast<std::size_t>(n));
+    if (bytes.size() > most) return std::nullopt;
+  }
+  return bytes;
+}
+
+// Why the sandbox must not read it; empty: it may.
+std::string credential_in(const std::string& bytes, const SessionSecrets& secrets) {
+  if (const std::string secret = held_secret(bytes, secrets); !secret.empty())
+    return "it holds the value of secret " + secret;
+  if (holds_known_token(bytes))
+    return "it holds what looks like a token or a private key: keep that in a variable";
+  return "";
+}
+
 }  // namespace
 
 // Regular files and directories, nothing else, within the bounds of all copies together.
@@ -128,20 +154,15 @@ class PrivateHome::Copier {
 
  private:
   bool copy_file(const Fd& from, const fs::path& to, const std::string& label, mode_t mode) {
-    std::string bytes;
-    std::string part(64U << 10, '\0');
-    for (ssize_t n = 0; (n = ::read(from.get(), part.data(), part.size())) != 0;) {
-      if (n < 0) cannot("read " + label);
-      bytes.append(part, 0, static_cast<std::size_t>(n));
-      if (bytes.size() + bytes_ > kMostBytes) too_much(label);
-    }
-    if (const std::string secret = held_secret(bytes, secrets_); !secret.empty()) {
-      notes_.push_back(label + " is left out: it holds the value of secret " + secret);
+    const auto bytes = read_whole(from, kMostBytes - bytes_, label);
+    if (!bytes) too_much(label);
+    if (const std::string why = credential_in(*bytes, secrets_); !why.empty()) {
+      notes_.push_back(label + " is left out: " + why);
       return false;
     }
-    bytes_ += bytes.size();
+    bytes_ += bytes->size();
     fs::create_directories(to.parent_path());
-    write_all(to, bytes, (mode & 0100) != 0 ? 0700 : 0600);
+    write_all(to, *bytes, (mode & 0100) != 0 ? 0700 : 0600);
     return true;
   }
 
@@ -158,13 +179,63 @@ class PrivateHome::Copier {
   std::size_t bytes_ = 0;
 };
 
+// Looks through what is shown read-only, within the bounds of all such places together.
+class PrivateHome::Looker {
+ public:
+  explicit Looker(const SessionSecrets& secrets) : secrets_(secrets) {}
+
+  // Files below `at` that hold a credential, and why. nullopt: there is too much of it.
+  using Found = std::vector<std::pair<fs::path, std::string>>;
+  std::optional<Found> look(const Fd& from, const fs::path& at) {
+    Found found;
+    if (!add(from, at, found, 0)) return std::nullopt;
+    return found;
+  }
+
+ private:
+  bool add(const Fd& from, const fs::path& at, Found& found, int depth) {
+    struct stat info{};
+    if (::fstat(from.get(), &info) != 0) cannot("look at ~/" + at.string());
+    if (++entries_ > kMostSeenEntries || depth > kDeepestSeen) return false;
+    if (S_ISREG(info.st_mode)) return add_file(from, at, found);
+    if (!S_ISDIR(info.st_mode)) return true;
+    for (const fs::directory_entry& entry :
+         fs::directory_iterator("/proc/self/fd/" + std::to_string(from.get()))) {
+      const fs::path name = entry.path().filename();
+      const Fd child(::openat(from.get(), name.c_str(), kOpen));
+      // A link leads to what is looked through itself, or is not there; the sandbox can open no more than its caller.
+      const bool is_nothing =
+          !child && (errno == ELOOP || errno == EACCES || errno == ENOENT || errno == ENXIO);
+      if (is_nothing) continue;
+      if (!child) cannot("look at ~/" + (at / name).string());
+      if (!add(child, at / name, found, depth + 1)) return false;
+    }
+    return true;
+  }
+
+  bool add_file(const Fd& from, const fs::path& at, Found& found) {
+    const auto bytes = read_whole(from, kMostSeenBytes - bytes_, "~/" + at.string());
+    if (!bytes) return false;
+    bytes_ += bytes->size();
+    if (std::string why = credential_in(*bytes, secrets_); !why.empty())
+      found.emplace_back(at, std::move(why));
+    return found.size() <= kMostCovered;
+  }
+
+  const SessionSecrets& secrets_;
+  std::size_t entries_ = 0;
+  std::size_t bytes_ = 0;
+};
+
 PrivateHome::PrivateHome(const PrivateHomeSpec& spec, const std::string& run,
                          const SessionSecrets& secrets) {
   if (spec.places.empty() || spec.home.empty() || !fs::is_directory(spec.home)) return;
   make_stage(run);
   try {
     Copier copier(secrets, notes_);
-    for (const HomePlace& place : spec.places) show(spec, place, copier);
+    Looker looker(secrets);
+    write_all(stage_ / kEmpty, "", 0600);
+    for (const HomePlace& place : spec.places) show(spec, place, copier, looker);
   } catch (...) {
     discard(stage_);
     throw;
@@ -194,7 +265,8 @@ void PrivateHome::make_stage(const std::string& run) {
   if (!lock_) cannot("lock " + stage_.string());
 }
 
-void PrivateHome::show(const PrivateHomeSpec& spec, const HomePlace& place, Copier& copier) {
+void PrivateHome::show(const PrivateHomeSpec& spec, const HomePlace& place, Copier& copier,
+                       Looker& looker) {
   const fs::path at = written_out(place.path, spec.workspace);
   const std::string label = "~/" + at.string();
   const Fd home(::open(spec.home.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -221,14 +293,29 @@ void PrivateHome::show(const PrivateHomeSpec& spec, const HomePlace& place, Copi
     // By its directory, so that the agent can replace a file as editors do.
     const fs::path shown = at.has_parent_path() ? at.parent_path() : at;
     trees_.push_back({shown, stage_ / shown, HomeTree::Access::read_write});
-  } else if (S_ISDIR(info.st_mode) ||
-             (S_ISREG(info.st_mode) && place.how != HomePlace::How::kept)) {
-    trees_.push_back({at, source,
-                      place.how == HomePlace::How::kept ? HomeTree::Access::read_write
-                                                        : HomeTree::Access::read_only});
-    // A place to mount it on, where its parent is a copy.
-    if (S_ISDIR(info.st_mode)) fs::create_directories(stage_ / at);
+  } else if (place.how == HomePlace::How::kept) {
+    if (S_ISDIR(info.st_mode)) mount(at, source, HomeTree::Access::read_write);
+  } else if (S_ISDIR(info.st_mode) || S_ISREG(info.st_mode)) {
+    const auto found = looker.look(opened, at);
+    if (!found) {
+      notes_.push_back(label + " is left out: it is too large to be looked through for tokens");
+      return;
+    }
+    const bool is_directory = S_ISDIR(info.st_mode);
+    for (const auto& [file, why] : *found)
+      notes_.push_back("~/" + file.string() +
+                       (is_directory ? " is shown empty: " : " is left out: ") + why);
+    if (!is_directory && !found->empty()) return;
+    mount(at, source, HomeTree::Access::read_only);
+    for (const auto& [file, why] : *found)
+      trees_.push_back({file, stage_ / kEmpty, HomeTree::Access::read_only});
   }
+}
+
+void PrivateHome::mount(const fs::path& at, const fs::path& source, HomeTree::Access access) {
+  trees_.push_back({at, source, access});
+  // A place to mount it on, where its parent is a copy.
+  if (fs::is_directory(source)) fs::create_directories(stage_ / at);
 }
 
 }  // namespace warder

@@ -26,8 +26,14 @@ class PrivateHome {
   static constexpr std::size_t kMostEntries = 10'000;
   static constexpr int kDeepest = 16;
 
+  // Of what is shown read-only and looked through.
+  static constexpr std::size_t kMostSeenBytes = 256U << 20;
+  static constexpr std::size_t kMostSeenEntries = 50'000;
+  static constexpr std::size_t kMostCovered = 64;
+
   // Copies, within these bounds, what is to be copied. A place that is not there is left out; so is, with a line in
-  // notes(), one that is reached through a link or a file that holds a value of `secrets`. Throws ConfigError.
+  // notes(), one that is reached through a link, or too large to be looked through, and a file that holds a value of
+  // `secrets` or what is a credential by its form (read-only: it is shown empty). Throws ConfigError.
   PrivateHome(const PrivateHomeSpec& spec, const std::string& run, const SessionSecrets& secrets);
   PrivateHome(const PrivateHome&) = delete;
   PrivateHome& operator=(const PrivateHome&) = delete;
@@ -38,8 +44,11 @@ class PrivateHome {
 
  private:
   class Copier;
+  class Looker;
   void make_stage(const std::string& run);
-  void show(const PrivateHomeSpec& spec, const HomePlace& place, Copier& copier);
+  void show(const PrivateHomeSpec& spec, const HomePlace& place, Copier& copier, Looker& looker);
+  void mount(const std::filesystem::path& at, const std::filesystem::path& source,
+             HomeTree::Access access);
 
   std::filesystem::path stage_;  // empty: nothing was copied
   Fd lock_;                      // held as long as the stage is used

@@ -11,7 +11,9 @@ namespace {
 constexpr const char* kStartOne = "; start one with: warder gateway --config FILE";
 
 std::filesystem::path only_one() {
-  const auto sockets = gateway_sockets();
+  auto sockets = gateway_sockets();
+  // What was killed leaves its socket behind.
+  std::erase_if(sockets, [](const auto& socket) { return !listens(socket); });
   if (sockets.empty()) throw RunRefused(std::string("no gateway runs here") + kStartOne, 2);
   if (sockets.size() == 1) return sockets.front();
   std::string all;

@@ -89,8 +89,10 @@ bool grants(const PolicyConfig& policy, const std::string& secret) {
 Profile read_profile(const std::string& name) {
   const auto preset = find_preset(std::string(kLead) + name);
   if (!preset || name.empty()) {
+    const std::string fitting = profile_for(name);
     throw ConfigError("--profile " + in_quotes(name) + ": there is no such profile" +
-                      did_you_mean(name, known_profiles()));
+                      (fitting.empty() ? did_you_mean(name, known_profiles())
+                                       : ": did you mean '" + fitting + "'?"));
   }
   const Reader reader(preset->name);
   const YamlNode& root = preset->root;

@@ -204,4 +204,10 @@ std::string inferred_prefix(std::string_view value) {
   return form == nullptr ? "" : std::string(form->text.prefix());
 }
 
+bool has_issuers_form(std::string_view value) {
+  return std::any_of(forms().begin(), forms().end(), [&](const Form& form) {
+    return !form.text.prefix().empty() && fits(form, value);
+  });
+}
+
 }  // namespace warder

@@ -24,6 +24,9 @@ std::optional<std::string> make_inferred(std::string_view value, Random& random)
 std::string shaped_prefix(std::string_view name, std::string_view value);
 std::string inferred_prefix(std::string_view value);
 
+// Of a form that only one issuer's tokens have.
+bool has_issuers_form(std::string_view value);
+
 std::string random_base62(std::size_t size, Random& random);
 
 }  // namespace warder

@@ -110,6 +110,11 @@ TEST_CASE("a profile is found by the program that it is for") {
   CHECK_THROWS_WITH(
       read_profile("claude-cod"),
       "--profile \"claude-cod\": there is no such profile: did you mean 'claude-code'?");
+  // Its program's name, which may be nothing like its own.
+  CHECK_THROWS_WITH(read_profile("claude"),
+                    "--profile \"claude\": there is no such profile: did you mean 'claude-code'?");
+  CHECK_THROWS_WITH(read_profile("copilot"),
+                    "--profile \"copilot\": there is no such profile: did you mean 'copilot-cli'?");
   CHECK_THROWS_AS(read_profile(""), ConfigError);
   CHECK_THROWS_AS(read_profile("../npm"), ConfigError);
 }

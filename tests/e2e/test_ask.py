@@ -471,3 +471,49 @@ def test_the_person_is_called_without_a_mark_on_the_screen(bench, echo, terminal
     helper.wait()
     assert question["id"] == [r for r in bench.records() if r["type"] == "approval"][0]["id"]
     assert bench.verify().returncode == 0
+
+
+def test_attack_what_was_typed_ahead_answers_nothing(bench, echo, terminals):
+    """A second enter after a yes, or keys that were meant for something else, are no answer to what comes next."""
+    policy(bench)
+    bench.own()
+    helper = Terminal(bench.as_user([bench.warder, "approve", "--watch"]), bench.ws, bench.environment())
+    terminals.append(helper)
+    helper.send("y\ny\nr\n")
+    time.sleep(0.3)
+    running = bench.start("curl -sS https://api.test/first; curl -sS https://api.test/second")
+    helper.expect("GET https://api.test/first")
+    helper.expect(r"allow it\? ")
+    time.sleep(1)
+    assert echo.accepted == 0, "it was answered by what nobody typed for it"
+    helper.send("y\ny\nr\n")
+    helper.expect("GET https://api.test/second")
+    helper.expect(r"allow it\? ")
+    time.sleep(1)
+    assert len(echo.requests) == 1, echo.requests
+    helper.send("n\n")
+    done = end(bench, running)
+    assert "approval_denied" in done.text, done
+    helper.send("\x03")
+    helper.wait()
+
+
+def test_a_run_that_is_stopped_does_not_hold_up_the_questions_of_others(bench, echo):
+    policy(bench)
+    stopped = bench.start("echo up; exec sleep 30")
+    assert stopped.stdout.readline() == b"up\n"
+    stopped.send_signal(signal.SIGSTOP)
+    running = bench.start("curl -sS https://api.test/ok")
+    try:
+        open_questions(bench)
+        begin = time.monotonic()
+        done = approve(bench, "--json")
+        question, = json.loads(done.stdout)
+        assert time.monotonic() - begin < 5 and b"gave no answer" in done.stderr, done
+        assert approve(bench, question["id"]).returncode == 0
+        running.wait(20)
+    finally:
+        stopped.send_signal(signal.SIGCONT)
+    stopped.terminate()
+    stopped.communicate(timeout=10)
+    end(bench, running)

@@ -154,6 +154,45 @@ def test_links_and_secrets_are_left_out_of_the_copies(bench, api):
     assert "~/.claude/settings.json is left out: it holds the value of secret ANTHROPIC_API_KEY" in done.error, done
 
 
+@both_users
+def test_attack_keys_that_nobody_declared_do_not_come_in_with_a_profile(bench, api):
+    """Not in the environment, so no secret of the run: known by their form alone."""
+    home_of_claude(bench)
+    claude = bench.home / ".claude"
+    value = KEYS["ANTHROPIC_API_KEY"]
+    pem = "-----BEGIN OPENSSH PRIVATE KEY-----\nMIIE\n"
+    bench.real = value
+    (claude / "settings.json").write_text(json.dumps({"env": {"ANTHROPIC_API_KEY": value}}))
+    (claude / "commands" / "deep" / "id").write_text(pem)
+    (claude / "plugins" / "p" / ".mcp.json").write_text(json.dumps({"headers": {"X": "Bearer " + value}}))
+    (claude / "CLAUDE.md").write_text("Use keys such as sk-ant-api03-... or ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n")
+    config(bench)
+    done = bench.run(stand_in(bench, "claude", "cd ~/.claude; find . -type f | sort; cat CLAUDE.md; "
+                              "find . -type f -exec cat {} +; wc -c <plugins/p/.mcp.json; "
+                              "(echo x >plugins/p/.mcp.json) 2>/dev/null && echo written"),
+                     args=["--profile", "claude-code"])
+    lines = done.text.splitlines()
+    assert lines[:5] == ["./CLAUDE.md", "./commands/deep/run.sh", "./commands/fix.md", "./plugins/p/.mcp.json",
+                         "./plugins/p/plugin.json"], done
+    assert lines[5].startswith("Use keys") and lines[-1] == "0", done
+    assert value not in done.text + done.error and "MIIE" not in done.text + done.error, done
+    for line in ("~/.claude/settings.json is left out: it holds what looks like a token",
+                 "~/.claude/commands/deep/id is left out: it holds what looks like a token",
+                 "~/.claude/plugins/p/.mcp.json is shown empty: it holds what looks like a token"):
+        assert line in done.error, done
+    assert value in (claude / "plugins" / "p" / ".mcp.json").read_text()
+
+
+def test_what_is_too_large_to_be_looked_through_is_not_shown(bench, api):
+    home_of_claude(bench)
+    with open(bench.home / ".claude" / "plugins" / "big", "wb") as big:
+        big.truncate((256 << 20) + 1)
+    config(bench)
+    done = bench.run(stand_in(bench, "claude", "ls ~/.claude/plugins; echo ran"), args=["--profile", "claude-code"])
+    assert done.text == "ran\n", done
+    assert "~/.claude/plugins is left out: it is too large" in done.error, done
+
+
 def test_copies_are_bounded(bench, api):
     home_of_claude(bench)
     with open(bench.home / ".claude" / "commands" / "big", "wb") as big:
@@ -214,6 +253,8 @@ def test_a_profile_by_itself_prints_what_it_amounts_to(bench):
 
 
 @pytest.mark.parametrize("args, sentence", [
+    (["--profile", ""], "it is empty: give a name"),
+    (["--profile", "claude"], "there is no such profile: did you mean 'claude-code'?"),
     (["--profile", "claud-code"], "there is no such profile: did you mean 'claude-code'?"),
     (["--profile", "codex", "--gateway", "/nowhere"], "--gateway goes without --config, --profile"),
 ])

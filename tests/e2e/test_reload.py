@@ -483,3 +483,19 @@ def test_the_difference_shows_the_order_and_no_argument_of_a_helper(bench, gatew
                         grants=[{"secret": "more", "hosts": ["other.test"]}])
     done = gateway.reload()
     assert done.returncode == 0 and "an-argument" not in done.stderr, done
+
+
+def test_a_run_that_was_killed_is_none_to_choose_from(bench, echo):
+    bench.config(rules=[API, OTHER])
+    killed = bench.start("echo up; exec sleep 30")
+    assert killed.stdout.readline() == b"up\n"
+    killed.kill()
+    killed.wait()
+    bench.running.remove(killed)
+    assert len(list((bench.state / "warder/run/runs").glob("*/admin.sock"))) == 1
+    done = subprocess.run([bench.warder, "reload"], env=bench.environment(), capture_output=True, text=True)
+    assert done.returncode == 2 and "no gateway runs here" in done.stderr, done
+    run = Run(bench)
+    done = run.reload()
+    assert done.returncode == 0, done
+    run.end()
