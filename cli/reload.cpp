@@ -56,10 +56,10 @@ std::string Reload::Outcome::said() const {
   if (sessions == 0) return "the configuration was read again: no sandbox's policy has changed";
   std::string out = "the configuration was read again: it counts for " + std::to_string(sessions) +
                     (sessions == 1 ? " sandbox" : " sandboxes") + " from now on";
-  const std::size_t shown = std::min(lines.size(), kMostLines);
-  for (std::size_t i = 0; i < shown; ++i) out += "\n  " + lines[i];
-  if (shown < lines.size())
-    out += "\n  … and " + std::to_string(lines.size() - shown) + " more lines";
+  const std::size_t some = std::min(lines.size(), kMostLines);
+  for (std::size_t i = 0; i < some; ++i) out += "\n  " + lines[i];
+  if (some < lines.size())
+    out += "\n  … and " + std::to_string(lines.size() - some) + " more lines";
   return out;
 }
 
@@ -189,7 +189,8 @@ Reload::Outcome Reload::run(const std::string& by) {
     if (!late.empty()) parts_.check(*next);
   } catch (const ConfigError& error) {
     for (Change& change : late) {
-      change.policy = SessionPolicy{Policy(change.record.policy, {})};
+      change.policy = SessionPolicy();
+      change.policy.policy = Policy(change.record.policy, {});
       change.grants.clear();
       change.record.change = "removed";
       change.record.detail = error.what();

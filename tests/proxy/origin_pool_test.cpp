@@ -42,7 +42,7 @@ struct Crowd {
 
 std::shared_ptr<Session> another_session(const std::vector<Rule>& rules) {
   auto none = std::make_unique<SessionSecrets>(std::vector<Credential>(), std::vector<Grant>());
-  return std::make_shared<Session>("s2", SessionPolicy{Policy("default", rules)}, std::move(none));
+  return std::make_shared<Session>("s2", policy_of(rules), std::move(none));
 }
 
 }  // namespace

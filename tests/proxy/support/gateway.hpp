@@ -43,6 +43,12 @@ inline Arrival arrival(Scheme scheme, std::string_view bound) {
 }
 
 // The secret "github", granted at api.test.
+inline SessionPolicy policy_of(std::vector<Rule> rules) {
+  SessionPolicy policy;
+  policy.policy = Policy("default", std::move(rules));
+  return policy;
+}
+
 inline std::unique_ptr<SessionSecrets> one_secret(const std::string& value,
                                                   const std::string& placeholder,
                                                   std::vector<Place> at = default_places()) {
@@ -191,7 +197,7 @@ struct TestGateway {
       held = one_secret(secret, placeholder, places);
     }
     session =
-        std::make_shared<Session>("s1", SessionPolicy{Policy("default", rules)}, std::move(held));
+        std::make_shared<Session>("s1", policy_of(rules), std::move(held));
     for (auto& worker : workers) worker->start();
   }
 
