@@ -234,7 +234,9 @@ PrivateHome::PrivateHome(const PrivateHomeSpec& spec, const std::string& run,
   try {
     Copier copier(secrets, notes_);
     Looker looker(secrets);
-    write_all(stage_ / kEmpty, "", 0600);
+    // Readable whoever the sandbox runs as: nothing stands in it.
+    write_all(stage_ / kEmpty, "", 0444);
+    if (::chmod((stage_ / kEmpty).c_str(), 0444) != 0) cannot("open " + (stage_ / kEmpty).string());
     for (const HomePlace& place : spec.places) show(spec, place, copier, looker);
   } catch (...) {
     discard(stage_);

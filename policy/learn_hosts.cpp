@@ -48,7 +48,7 @@ struct NarrowFirst {
 
 }  // namespace
 
-std::optional<std::string> registrable_domain(const HostName& host) {
+std::optional<std::string> owners_domain(const HostName& host) {
   const psl_ctx_t* list = psl_builtin();
   if (list == nullptr || host.is_address()) return std::nullopt;
   const char* name = host.str().c_str();
@@ -67,7 +67,7 @@ std::vector<HostGroup> group_hosts(std::vector<HostName> hosts) {
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
   std::map<std::string, std::vector<std::size_t>, NarrowFirst> below;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    const auto top = registrable_domain(hosts[i]);
+    const auto top = owners_domain(hosts[i]);
     if (!top) continue;
     for (std::string& domain : domains_above(hosts[i], *top)) below[std::move(domain)].push_back(i);
   }

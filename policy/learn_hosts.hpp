@@ -13,7 +13,7 @@ namespace warder {
 // The registrable domain by the Public Suffix List ("example.co.uk"). nullopt: an address, a public
 // suffix itself, a suffix that the list does not have or that is private (github.io), or a domain
 // below which strangers are given names (amazonaws.com).
-std::optional<std::string> registrable_domain(const HostName& host);
+std::optional<std::string> owners_domain(const HostName& host);
 
 struct HostGroup {
   std::optional<HostPattern> wildcard;  // none: one host, exactly

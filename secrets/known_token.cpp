@@ -27,7 +27,8 @@ bool is_varied(std::string_view text) {
 // Words behind a short prefix such as "sk-" are not.
 bool is_random(std::string_view text) {
   const auto any = [&](char from, char to) {
-    return std::any_of(text.begin(), text.end(), [from, to](char c) { return c >= from && c <= to; });
+    return std::any_of(text.begin(), text.end(),
+                       [from, to](char c) { return c >= from && c <= to; });
   };
   const bool is_hex = text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
   return any('0', '9') && any('a', 'z') && (is_hex || any('A', 'Z'));

@@ -500,12 +500,13 @@ def test_attack_what_was_typed_ahead_answers_nothing(bench, echo, terminals):
 
 def test_a_run_that_is_stopped_does_not_hold_up_the_questions_of_others(bench, echo):
     policy(bench)
-    stopped = bench.start("echo up; exec sleep 30")
+    running = bench.start("curl -sS https://api.test/ok")
+    open_questions(bench)
+    bench.config(gateway={"upstream": {"ca": ["test-ca.pem"]}}, name="t2.yaml")   # a record of its own
+    stopped = bench.start("echo up; exec sleep 30", config="t2.yaml")
     assert stopped.stdout.readline() == b"up\n"
     stopped.send_signal(signal.SIGSTOP)
-    running = bench.start("curl -sS https://api.test/ok")
     try:
-        open_questions(bench)
         begin = time.monotonic()
         done = approve(bench, "--json")
         question, = json.loads(done.stdout)

@@ -168,7 +168,7 @@ TEST_CASE("learn: a path that a pattern cannot spell is matched by one that can"
 
 TEST_CASE("learn: registrable domains, and none where strangers have names") {
   const auto domain = [](const char* host) {
-    return registrable_domain(HostName::parse(host).value()).value_or("");
+    return owners_domain(HostName::parse(host).value()).value_or("");
   };
   CHECK(domain("a.b.example.com") == "example.com");
   CHECK(domain("x.example.co.uk") == "example.co.uk");
