@@ -196,8 +196,7 @@ struct TestGateway {
       placeholder = make_placeholder(secret, random);
       held = one_secret(secret, placeholder, places);
     }
-    session =
-        std::make_shared<Session>("s1", policy_of(rules), std::move(held));
+    session = std::make_shared<Session>("s1", policy_of(rules), std::move(held));
     for (auto& worker : workers) worker->start();
   }
 
