@@ -61,7 +61,7 @@ def refused(bench, text, *needles, line=None, policy="t"):
     ("action: allow", "action: tunnel, ports: [443], methods: [GET]", 7, ["methods"]),
     ("action: allow", "action: tcp, ports: [53]", 7, ["DNS"]),
     ("action: allow", "action: tcp, ports: [5432]", 9, ["grant", "no placeholder"]),
-    ("action: allow", "action: ask", 7, ["ask"]),
+    ("action: allow", "action: ask, methods: [TRACE]", 7, ["TRACE"]),
     ("{env: REAL_TOKEN}", "{env: REAL_TOKEN, file: x}", 3, ["source"]),
     ("{env: REAL_TOKEN}", "{}", 3, ["source"]),
     ("audit/audit.jsonl", "audit.jsonl", 11, ["audit"]),

@@ -89,7 +89,7 @@ for kind in ("sized", "chunked"):
 
 
 def test_br066_one_value_ends_with_the_start_of_another(bench, pki):
-    """Two secrets that overlap: both are masked, the text around them stays."""
+    """Two secrets that overlap: the first becomes its placeholder, what is left of the second stars."""
     first, second = "abcdefgh-OVERLAP1234", "OVERLAP1234-zyxwvuts"
     secrets = {"one": {"source": {"env": "REAL_TOKEN"}, "placeholder": {"env": "API_TOKEN"}},
                "two": {"source": {"env": "REAL_TWO"}, "placeholder": {"env": "TWO"}}}
@@ -114,7 +114,7 @@ def test_br066_one_value_ends_with_the_start_of_another(bench, pki):
     one, two = tokens.split()
     parts = body.split("|")
     assert parts[0] == one + two and parts[2] == two + one and parts[3] == first[:-1] + one, done
-    assert parts[1] in (one + second[11:], first[:-11] + two), done
+    assert parts[1] == one + "*" * len(second[11:]), done
 
 
 def test_trailers_are_masked(bench, echo):
