@@ -42,7 +42,7 @@ def approve(bench, *args, prefix=()):
                           cwd=bench.ws, env=bench.environment(), capture_output=True, timeout=20)
 
 
-def open_questions(bench, count=1, *args, seconds=8.0):
+def open_questions(bench, count=1, *args, seconds=20.0):
     """Waits until so many are open."""
     deadline = time.monotonic() + seconds
     while True:
