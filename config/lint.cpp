@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "config/presets.hpp"
 #include "policy/policy.hpp"
 #include "policy/public_suffix.hpp"
 #include "policy/rule_match.hpp"
@@ -28,6 +29,8 @@ std::string shadow_sentence(const Rule& rule, const Rule& by) {
 void add_shadows(Findings& out, const PolicyConfig& policy) {
   for (const Shadow& shadow : shadowed(policy.rules)) {
     const Rule& rule = policy.rules[shadow.rule];
+    // Own rules before a preset's are how one is overridden, and nobody can remove a rule from it.
+    if (is_built_in(rule.where)) continue;
     out.push_back(
         {Kind::shadowed_rule, rule.where, shadow_sentence(rule, policy.rules[shadow.by])});
   }

@@ -88,6 +88,10 @@ void fill(const std::string& done, std::string_view text, const PresetArguments&
 std::vector<std::string> preset_names() { return names(kPreset, embedded_presets()); }
 std::vector<std::string> profile_names() { return names(kProfile, embedded_profiles()); }
 
+bool is_built_in(std::string_view where) {
+  return where.starts_with(kPreset) || where.starts_with(kProfile);
+}
+
 std::optional<Preset> find_preset(std::string_view name) {
   const bool is_profile = name.starts_with(kProfile);
   const std::string_view lead = is_profile ? kProfile : kPreset;

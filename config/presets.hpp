@@ -33,6 +33,8 @@ using PresetArguments = std::map<std::string, std::vector<std::string>>;
 
 std::vector<std::string> preset_names();   // "preset/…"
 std::vector<std::string> profile_names();  // "profile/…"
+// Is the place of a rule ("preset/npm:12", "warder.yaml:5") in a built-in file?
+bool is_built_in(std::string_view where);
 // nullopt: there is none of that name. Throws ConfigError where a built-in file is wrong, which the tests rule out.
 std::optional<Preset> find_preset(std::string_view name);
 

@@ -6,6 +6,7 @@
 
 #include "config/load.hpp"
 #include "config/starter.hpp"
+#include "policy/shadow.hpp"
 #include "tests/config/contract.hpp"
 #include "tests/support/catch.hpp"
 
@@ -68,6 +69,21 @@ TEST_CASE("a shadowed rule is found with its line and what shadows it") {
         "remove it, or narrow the deny");
   CHECK(kinds(policy({"hosts: [api.test], methods: [GET], action: allow",
                       "hosts: [api.test], action: allow"})) == "");
+}
+
+TEST_CASE("an own rule that covers one of a preset is no mistake") {
+  const std::string covered = policy({"hosts: [registry.npmjs.org], action: allow"});
+  const std::string include = "    include: [preset/npm]\n";
+  const auto config = parse_config(covered + include, "/project/warder.yaml");
+  CHECK_FALSE(shadowed(config.policies.at(0).rules).empty());
+  CHECK(kinds(covered + include) == "");
+  // Own rules are looked at as ever, those of an included policy of one's own, too.
+  CHECK(kinds(policy({"hosts: [a.test], action: allow", "hosts: [a.test], action: allow"}) +
+              include) == "warder.yaml:6 shadowed_rule");
+  CHECK(
+      kinds(policy({"hosts: [a.test], action: allow"}) +
+            "    include: [mine]\n  mine:\n    rules:\n      - {hosts: [a.test], action: allow}\n")
+          .find("shadowed_rule") != std::string::npos);
 }
 
 TEST_CASE("a grant that no rule makes reachable is found, by host and by port") {
