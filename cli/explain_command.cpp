@@ -80,6 +80,12 @@ ExplainReport report_of(const SupposedRequest& question, const PolicyConfig& pol
   const Verdict& verdict = report.explanation.verdict;
   if (verdict.decision == Decision::deny) return report;
   report.checks = checks_of(*question.authority, verdict, upstream);
+  for (std::size_t i = 0; i < kLimits; ++i) {
+    const auto limit = static_cast<Limit>(i);
+    if (const auto value = policy.limits.find(limit))
+      report.checks.push_back("limit: " + std::string(to_string(limit)) + " " +
+                              text_of(limit, *value));
+  }
   if (verdict.handling == Handling::inspect)
     report.grants = grants_at(policy, *question.authority, question.path);
   return report;

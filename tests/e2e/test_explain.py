@@ -21,6 +21,7 @@ policies:
     tests:
       - {url: "https://api.test/repos/a/issues", method: POST, expect: allow, rule: issues}
       - {url: "https://api.test/%61dmin/x", expect: deny, rule: no-admin}
+    limits: {requests_per_minute: 600}
 gateway:
   upstream: {connect_to: {"api.test:443": "127.0.0.1:8443"}}
 """
@@ -48,7 +49,7 @@ def test_what_is_allowed_names_rule_secret_and_checks(policy):
     assert "allow by rule issues (warder.yaml:8)" in text
     assert "tok (warder.yaml:12) in header:x-api-key; once; a credential of the sandbox's own is taken off" in text
     assert "dialled at 127.0.0.1:8443" in text
-    assert "at most 1024 bytes" in text
+    assert "at most 1024 bytes" in text and "limit: requests_per_minute 600" in text
     assert "no-admin (warder.yaml:7, deny), but not its path (/admin/**)" in text
 
     said = explained(policy, "https://api.test/repos/a/issues", code=0)
