@@ -226,8 +226,11 @@ TEST_CASE("a value next to a slice of itself does not come out whole") {
       const std::string before = masked(set, value.substr(0, cut) + value);
       REQUIRE(after.find(value) == std::string::npos);
       REQUIRE(before.find(value) == std::string::npos);
-      const std::string coded = masked(set, base64_encode(value + value.substr(cut)));
-      REQUIRE(base64_decode(coded)->find(value) == std::string::npos);
+      std::string coded = masked(set, base64_encode(value + value.substr(cut)));
+      std::replace(coded.begin(), coded.end(), '*', 'A');  // a star is no base64, and tells nothing
+      const auto decoded = base64_decode(coded);
+      REQUIRE(decoded);
+      REQUIRE(decoded->find(value) == std::string::npos);
     }
   }
 }
