@@ -237,8 +237,14 @@ int run_gateway(const GatewayArgs& args) {
 
   // On a thread of its own: a helper may be slow, and what is asked meanwhile is answered.
   std::future<void> reading;
-  while (signals.wait() == SIGHUP)
-    reading = std::async(std::launch::async, [&] { say(reload.run("SIGHUP").said()); });
+  const auto read_again = [&] { say(reload.run("SIGHUP").said()); };
+  while (signals.wait() == SIGHUP) {
+    try {
+      reading = std::async(std::launch::async, read_again);
+    } catch (const std::system_error&) {
+      read_again();  // no thread to be had
+    }
+  }
   drain(process, signals, std::chrono::seconds(args.drain_seconds));
   admin.stop();
   config_watch.reset();

@@ -172,8 +172,10 @@ Reload::Outcome Reload::run(const std::string& by) {
     std::string wrong = unchangeable(*before, *next);
     if (!wrong.empty()) return refused(wrong, by);
     parts_.check(*next);
+    // It may take long; what rotates or is revoked meanwhile does not wait for it.
+    const auto needed = parts_.store.prepare(*next, policies_of(*next, parts_.policy));
     held_back = parts_.store.hold_back();
-    parts_.store.adopt(*next, policies_of(*next, parts_.policy));
+    parts_.store.adopt(needed);
     changes = changes_to(*next, *before, seen);
   } catch (const std::exception& error) {
     return refused(error.what(), by);
@@ -187,7 +189,7 @@ Reload::Outcome Reload::run(const std::string& by) {
   auto late = changes_to(*next, *before, seen);
   try {
     if (!late.empty()) parts_.check(*next);
-  } catch (const ConfigError& error) {
+  } catch (const std::exception& error) {
     for (Change& change : late) {
       change.policy = SessionPolicy();
       change.policy.policy = Policy(change.record.policy, {});
@@ -196,8 +198,8 @@ Reload::Outcome Reload::run(const std::string& by) {
       change.record.detail = error.what();
     }
   }
-  (void)record(late,
-               by);  // what cannot be recorded is not undone: nothing of it will be let through
+  // What cannot be recorded is not undone: nothing of it will be let through.
+  (void)record(late, by);
   carry_out(late, outcome);
   return outcome;
 }

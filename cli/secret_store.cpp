@@ -66,12 +66,12 @@ SecretStore::Read SecretStore::read(const std::string& name, const std::string& 
 }
 
 SecretStore::Read SecretStore::read(const SecretConfig& secret, SourceMaker& maker) {
-  Read read_now = read(secret.name, secret.where + ": secret " + secret.name, secret.source, maker);
-  read_now.held.placeholder_env = secret.placeholder_env;
-  read_now.held.placeholder = secret.placeholder;
+  Read fresh = read(secret.name, secret.where + ": secret " + secret.name, secret.source, maker);
+  fresh.held.placeholder_env = secret.placeholder_env;
+  fresh.held.placeholder = secret.placeholder;
   SystemRandom random;
-  (void)read_now.held.make(random);  // that one can be made
-  return read_now;
+  (void)fresh.held.make(random);  // that one can be made
+  return fresh;
 }
 
 void SecretStore::add(const std::string& name, Held held) {
@@ -84,7 +84,7 @@ SecretStore::SecretStore(const Config& config, const std::vector<const PolicyCon
                          Listeners listeners)
     : everything_(std::make_unique<LiveSecrets>(std::make_shared<const SessionSecrets>(
           std::vector<Credential>(), std::vector<Grant>()))) {
-  adopt(config, policies);
+  adopt(prepare(config, policies));
   SourceMaker maker;
   for (const ListenerConfig& listener : config.gateway.listeners) {
     if (!listener.token || listeners == Listeners::closed) continue;
@@ -116,18 +116,22 @@ void SecretStore::refuse_wiped(const SecretConfig& secret) const {
                     " was read and overwritten when the gateway started: start it anew");
 }
 
-void SecretStore::adopt(const Config& config, const std::vector<const PolicyConfig*>& policies) {
-  const std::scoped_lock look(looking_);
-  std::erase_if(retired_, [](const Retired& each) {
-    return each.reading.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-  });
-  std::set<std::string> granted;
+struct SecretStore::Next {
   std::map<std::string, ClientCertificates, std::less<>> certificates;
+  std::map<std::string, Read> fresh;
+  std::vector<SecretConfig> secrets;
+};
+
+// The map itself is changed by adopt() alone, on the thread that prepares.
+std::shared_ptr<SecretStore::Next> SecretStore::prepare(
+    const Config& config, const std::vector<const PolicyConfig*>& policies) {
+  auto next = std::make_shared<Next>();
+  next->secrets = config.secrets;
+  std::set<std::string> granted;
   for (const PolicyConfig* policy : policies) {
     for (const Grant& grant : policy->grants) granted.insert(grant.secret);
-    certificates[policy->name] = ClientCertificates(policy->certificates);
+    next->certificates[policy->name] = ClientCertificates(policy->certificates);
   }
-  std::map<std::string, Read> fresh;
   SourceMaker maker;
   for (const SecretConfig& secret : config.secrets) {
     if (!granted.contains(secret.name)) continue;
@@ -137,33 +141,41 @@ void SecretStore::adopt(const Config& config, const std::vector<const PolicyConf
       continue;
     }
     refuse_wiped(secret);
-    fresh.emplace(secret.name, read(secret, maker));
+    next->fresh.emplace(secret.name, read(secret, maker));
   }
   for (const SecretConfig& secret : config.secrets) {
     scrub(secret.source);
     if (secret.source.kind == SourceConfig::Kind::env) wiped_.insert(secret.source.env);
   }
+  return next;
+}
 
+void SecretStore::adopt(const std::shared_ptr<Next>& next) {
+  const std::scoped_lock look(looking_);
+  std::erase_if(retired_, [](const Retired& each) {
+    return each.reading.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  });
   const std::scoped_lock lock(mutex_);
-  certificates_ = std::move(certificates);
-  for (const SecretConfig& secret : config.secrets) {
+  certificates_ = std::move(next->certificates);
+  for (const SecretConfig& secret : next->secrets) {
     const auto held = held_.find(secret.name);
     if (held == held_.end()) continue;
     held->second.placeholder_env = secret.placeholder_env;
     held->second.placeholder = secret.placeholder;
   }
-  for (auto& [name, secret] : fresh) {
+  for (auto& [name, secret] : next->fresh) {
     const auto found = held_.find(name);
     if (found == held_.end())
       add(name, std::move(secret.held));
     else
-      replace_source(found->second, std::move(secret));
+      replace_source(name, found->second, std::move(secret));
   }
 }
 
 // Can a placeholder be made as the configuration has it now? Throws ConfigError.
-void SecretStore::check_shape(const Held& held, const SecretConfig& secret) {
+void SecretStore::check_shape(const Held& held, const SecretConfig& secret) const {
   SystemRandom random;
+  const std::scoped_lock lock(mutex_);
   try {
     held.life.last_value()->reveal([&](std::string_view plain) {
       return make_placeholder(plain, secret.placeholder, random);
@@ -174,7 +186,7 @@ void SecretStore::check_shape(const Held& held, const SecretConfig& secret) {
 }
 
 // The next version, behind the placeholders that sessions have.
-void SecretStore::replace_source(Held& held, Read next) {
+void SecretStore::replace_source(const std::string& name, Held& held, Read next) {
   // Nobody waits for the one that goes.
   if (held.reading.valid()) retired_.push_back({std::move(held.source), std::move(held.reading)});
   held.reading = {};
@@ -182,6 +194,8 @@ void SecretStore::replace_source(Held& held, Read next) {
   held.config = std::move(next.held.config);
   held.source = std::move(next.held.source);
   held.life.take(next.first, std::chrono::steady_clock::now());
+  // At once, so that whoever starts now is looked through for it.
+  everything_->set(name, held.life.value(), held.life.version());
 }
 
 PreparedSecrets SecretStore::for_session(const PolicyConfig& policy, Random& random) const {

@@ -40,10 +40,13 @@ class SecretStore {
   SecretStore(const Config& config, const std::vector<const PolicyConfig*>& policies,
               Listeners listeners);
 
-  // What another configuration needs: reads the secrets that are new, or have another source, and the certificates. All or
-  // nothing: it throws as the constructor does, and then nothing has changed. What it no longer names stays held, since it
-  // is to be masked. Any thread.
-  void adopt(const Config& config, const std::vector<const PolicyConfig*>& policies);
+  // What another configuration needs: the secrets that are new, or have another source, and the certificates.
+  struct Next;
+  // Reads it, which may take as long as a helper does. Throws as the constructor does. One thread at a time.
+  std::shared_ptr<Next> prepare(const Config& config,
+                                const std::vector<const PolicyConfig*>& policies);
+  // From now on it counts. What it no longer names stays held, since it is to be masked.
+  void adopt(const std::shared_ptr<Next>& next);
 
   // While it is held no session is given values: for who puts them in place together with grants.
   std::unique_lock<std::mutex> hold_back() const { return std::unique_lock(handing_out_); }
@@ -103,9 +106,9 @@ class SecretStore {
                    SourceMaker& maker);
   static Read read(const SecretConfig& secret, SourceMaker& maker);
   void add(const std::string& name, Held held);
-  void replace_source(Held& held, Read next);
+  void replace_source(const std::string& name, Held& held, Read next);
   void refuse_wiped(const SecretConfig& secret) const;
-  static void check_shape(const Held& held, const SecretConfig& secret);
+  void check_shape(const Held& held, const SecretConfig& secret) const;
   static std::optional<Reading> next_reading(Held& held, bool is_due, const std::stop_token& stop);
 
   // A source that was replaced while it was being asked.
@@ -114,10 +117,10 @@ class SecretStore {
     std::future<Reading> reading;  // dies before it
   };
   mutable std::mutex handing_out_;
-  std::vector<Retired> retired_;                   // guarded by looking_
-  std::set<std::string> wiped_;                    // variables that were read, and are gone
-  std::mutex looking_;                             // one look, or one adoption, at a time
-  mutable std::mutex mutex_;                       // guards what is below, but for `everything_`
+  std::vector<Retired> retired_;  // guarded by looking_
+  std::set<std::string> wiped_;   // variables that were read, and are gone; of who prepares
+  std::mutex looking_;            // one look, or one adoption, at a time
+  mutable std::mutex mutex_;      // guards what is below, but for `everything_`
   std::map<std::string, Held, std::less<>> held_;  // by secret, and by "token of listener NAME"
   std::unique_ptr<LiveSecrets> everything_;
   std::map<std::string, ClientCertificates, std::less<>> certificates_;  // by policy

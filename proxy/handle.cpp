@@ -438,6 +438,7 @@ Task<After> handle(Connection& connection, ClientLeg& client, IncomingRequest re
 
   StillAllowed still_allowed(exchange);
   still_allowed.on_sweep(exchange.began);  // much may have changed while the body was awaited
+  if (exchange.ended) co_return co_await refuse(exchange, ended(exchange));
 
   // While the answer is awaited nobody reads the client: when it goes away, the origin must hear of it (ask_origin()
   // says which).

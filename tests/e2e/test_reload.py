@@ -499,3 +499,49 @@ def test_a_run_that_was_killed_is_none_to_choose_from(bench, echo):
     done = run.reload()
     assert done.returncode == 0, done
     run.end()
+
+
+def test_attack_what_waits_for_a_yes_is_of_the_policy_that_asked(bench, echo):
+    """A yes behind a reload would be to what was planned under the policy before: it is refused, and nothing has left."""
+    asked = {"name": "asked", "hosts": ["api.test"], "action": "ask"}
+    with Daemon(bench, [{"type": "connect"}], rules=[asked, OTHER]) as gateway:
+        sock = ("--gateway", str(gateway.directory / "admin.sock"))
+        argv = ["curl", "-sS", "-i", "--cacert", gateway.ca, "-x",
+                f"http://127.0.0.1:{gateway.ports['connect-1']}", "https://api.test/ok"]
+        waiting = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        end = time.monotonic() + 20
+        while not (found := json.loads(bench.warder_command("approve", "--json", *sock).text)):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        gateway.reconfigure(rules=[asked, API])           # the same rule asks still
+        assert gateway.reload().returncode == 0
+        done = bench.warder_command("approve", found[0]["id"], *sock)
+        assert done.code != 0 and "no such question" in done.error, done
+        out, _ = waiting.communicate(timeout=10)
+        assert b"policy_changed" in out and b" 403 " in out, out
+        assert not echo.requests
+
+
+def test_a_slow_helper_of_the_next_configuration_holds_up_no_rotation(bench, echo):
+    keys = bench.directory / "keys"
+    keys.mkdir()
+    file, helper = keys / "tok", keys / "slow"
+    file.write_text("value-before-the-rotation-01")
+    helper.write_text("#!/bin/sh\nsleep 4\necho a-value-that-came-slowly\n")
+    helper.chmod(0o755)
+    secrets = {"tok": {"source": {"file": str(file)}, "placeholder": {"env": "API_TOKEN"}}}
+    with Daemon(bench, [{"type": "connect"}], secrets=secrets) as gateway:
+        more = {**secrets, "more": {"source": {"exec": [str(helper)]}, "placeholder": {"env": "MORE"}}}
+        gateway.reconfigure(secrets=more, grants=[{"secret": "tok", "hosts": ["api.test"]},
+                                                  {"secret": "more", "hosts": ["other.test"]}])
+        begin = time.monotonic()
+        gateway.process.send_signal(signal.SIGHUP)
+        time.sleep(0.3)
+        file.write_text("value-behind-the-rotation-02")
+        while not gateway.records("secret"):
+            assert time.monotonic() - begin < 3.0, "the rotation waited for the helper"
+        ask(gateway, "https://api.test/headers", *bearer(gateway))
+        assert echo.requests[-1].get("authorization") == "Bearer value-behind-the-rotation-02"
+        assert time.monotonic() - begin < 3.5 and not gateway.records("policy")
+        while not gateway.records("policy"):
+            assert time.monotonic() - begin < 15
