@@ -4,19 +4,14 @@
 #include "tests/policy/naive_policy.hpp"
 #include "tests/policy/random_policy.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/sanitized.hpp"
 
 using namespace warder;
 using namespace warder::test;
 
 namespace {
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr int kDecisions = 100'000;
-#else
-constexpr int kDecisions = 2'000'000;
-#endif
-#endif
+constexpr int kDecisions = warder::test::kSanitized ? 100'000 : 2'000'000;
 
 std::string shown(const RandomPolicy::Request& request) {
   std::string out = request.method + ' ' + std::string(to_string(request.authority.scheme)) +

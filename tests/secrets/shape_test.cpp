@@ -13,6 +13,7 @@
 #include "tests/secrets/seeded_random.hpp"
 #include "tests/secrets/shape_kinds.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/sanitized.hpp"
 
 using namespace warder;
 using warder::test::jwt_of;
@@ -24,16 +25,8 @@ using warder::test::SeededRandom;
 
 namespace {
 
-// Of each kind. Under a sanitizer each takes ten times as long, and shows the same.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr std::size_t kMany = 1'000;
-#else
-constexpr std::size_t kMany = 10'000;
-#endif
-#else
-constexpr std::size_t kMany = 10'000;
-#endif
+// Of each kind.
+constexpr std::size_t kMany = warder::test::kSanitized ? 1'000 : 10'000;
 
 constexpr std::string_view kPlain =
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~";
