@@ -7,7 +7,9 @@ import subprocess
 import pytest
 
 from support.bench import BEARER, MINE, SECRET, mine
+from support.daemon import free_port
 from support.marks import both_users
+from support.origin import Origin
 
 
 def kinds(records, **wanted):
@@ -45,6 +47,26 @@ def test_the_placeholder_and_query_values_are_not_recorded(bench, echo):
     raw = bench.audit.read_text()
     assert mine(done) not in raw
     assert "private-thing" not in raw, raw
+
+
+@pytest.mark.parametrize("fails", ["no", "tls", "connect"])
+def test_br126_what_a_url_holds_is_in_no_log(bench, echo, pki, fails):
+    """Swapped in the query and in the path, and the user's own signature: also where the origin cannot be reached."""
+    if fails == "tls":
+        bench.map("api.test:443", Origin(lambda conn: None, pki.leaf("unknown", ["api.test"], stranger=True)))
+    elif fails == "connect":
+        bench.connect["api.test:443"] = f"127.0.0.1:{free_port()}"
+    bench.config(grants=[{"secret": "tok", "hosts": ["api.test"], "at": ["query:key", "path"]}])
+    urls = [f"https://api.test/headers?sig=USER-$(echo SIGNATURE)&{more}" for more in ("key=$API_TOKEN", "b=1")]
+    urls.append("https://api.test/bot$API_TOKEN/send?sig=USER-$(echo SIGNATURE)")
+    done = bench.run("; ".join(f'curl -sS -o /dev/null -w "%{{http_code}} " "{url}"' for url in urls) + f"; {MINE}")
+    codes = done.text.split()[:3]
+    assert codes == (["502"] * 3 if fails != "no" else ["200", "200", "404"]), done
+    logged = bench.audit.read_text() + done.error
+    for word in ("USER-SIGNATURE", SECRET, mine(done)):
+        assert word not in logged, word
+    allowed = kinds(done.records, type="intent", decision="allow")
+    assert len(allowed) == 3, allowed
 
 
 def test_file_and_directory_are_private(bench, echo):
