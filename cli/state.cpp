@@ -38,7 +38,10 @@ std::filesystem::path audit_directory() { return state_directory() / "audit"; }
 
 std::filesystem::path runtime_directory() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && runtime[0] == '/') return std::filesystem::path(runtime) / "warder";
+  std::error_code ignored;
+  // After su it names what is not there, and cannot be made.
+  if (runtime != nullptr && runtime[0] == '/' && std::filesystem::is_directory(runtime, ignored))
+    return std::filesystem::path(runtime) / "warder";
   return state_directory() / "run";
 }
 

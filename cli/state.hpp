@@ -13,8 +13,8 @@ std::filesystem::path audit_key_file();  // state_directory()/audit.key
 std::filesystem::path
 audit_directory();  // state_directory()/audit: one file per run, unless the configuration names one
 
-// $XDG_RUNTIME_DIR/warder, else state_directory()/run: the sockets of gateways that run. What is here is covered in
-// every sandbox.
+// $XDG_RUNTIME_DIR/warder where there is such a directory, else state_directory()/run: the sockets of gateways that run.
+// What is here is covered in every sandbox.
 std::filesystem::path runtime_directory();
 // runtime_directory()/runs: a directory with a socket for each `warder run` that may ask for approval.
 std::filesystem::path runs_directory();

@@ -16,7 +16,8 @@ Reason reason_of(H1Error error) {
   }
 }
 
-enum class HeadOutcome : std::uint8_t { ready, gone, malformed, late };
+// `gone`: before a word was said. `cut`: in the middle of one.
+enum class HeadOutcome : std::uint8_t { ready, gone, cut, malformed, late };
 
 Task<HeadOutcome> read_head(Connection& connection) {
   connection.parser.begin_request();
@@ -40,7 +41,7 @@ Task<HeadOutcome> read_head(Connection& connection) {
     connection.is_idle = false;
     if (filled) continue;
     if (!started) co_return HeadOutcome::gone;
-    co_return filled.error() == IoError::timed_out ? HeadOutcome::late : HeadOutcome::gone;
+    co_return filled.error() == IoError::timed_out ? HeadOutcome::late : HeadOutcome::cut;
   }
 }
 
@@ -51,8 +52,9 @@ Task<> refuse_head(Connection& connection, HeadOutcome outcome) {
     co_return;
   }
   H1Client client(connection);
-  const Reason why =
-      outcome == HeadOutcome::late ? Reason::client_timeout : reason_of(connection.parser.error());
+  const Reason why = outcome == HeadOutcome::late  ? Reason::client_timeout
+                     : outcome == HeadOutcome::cut ? Reason::client_broken
+                                                   : reason_of(connection.parser.error());
   connection.stream.limit_writes(connection.gateway.limits.linger);
   co_await refuse_unread(connection, client, why);
   co_await linger(connection.stream, connection.gateway.limits);

@@ -289,3 +289,10 @@ def test_grants_never_create_reachability(bench, echo):
     done = bench.run(curl("https://api.test/ok", BEARER, "--resolve api.test:443:203.0.113.7"))
     refusal(done, 403, "host_not_allowed")
     assert echo.requests == []
+
+
+@pytest.mark.parametrize("bench", ["user"], indirect=True)
+def test_a_runtime_directory_that_is_not_there_is_done_without(bench, echo):
+    """As `su USER` leaves it: XDG_RUNTIME_DIR names what is not there and cannot be made."""
+    done = bench.run("echo ran", env={"XDG_RUNTIME_DIR": "/run/user/987654"})
+    assert done.code == 0 and done.text == "ran\n", done

@@ -109,6 +109,20 @@ show(**dict(zip(map(str, PORTS), ThreadPoolExecutor().map(lambda port: hear("api
     assert echo.accepted == 0
 
 
+def test_br106_what_ends_before_its_protocol_is_known_is_recorded(bench, echo):
+    """The beginning of an HTTP head or of any word, then FIN: bytes that were meant for somebody."""
+    done = bench.python("""
+for say in (b"b384022038bf9cc26d2b", b"", b"GET / HTTP/1.1\\r\\nHost: evil"):
+    with socket.create_connection(("93.184.216.34", 7777), 5) as sock:
+        sock.sendall(say)
+        sock.shutdown(socket.SHUT_WR)
+        sock.settimeout(8)
+        show(got=attempt(lambda: sock.recv(100).decode("latin-1")))
+""")
+    refused = [r for r in done.records if r["type"] == "intent" and "93.184.216.34" in r["authority"]]
+    assert len(refused) == 3 and all(r["decision"] == "deny" for r in refused), (done, refused)
+
+
 def test_br106_another_port_of_a_raw_host_stays_closed(bench):
     """The rule is for its ports: 5433 and 80 of the same host are not it, nor is HTTP on 5432."""
     origin = origin_at(bench, "db.test:5432", echo_bytes)
