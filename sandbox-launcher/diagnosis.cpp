@@ -95,6 +95,7 @@ Cause cause_of(Step step, int error, const HostFacts& facts) {
     return step == Step::user_namespace ? of_refused_user_namespace(facts)
                                         : of_lost_capabilities(facts);
   }
+  if (error == EROFS) return Cause::masked_proc;  // all that a launch writes lies in /proc
   const bool unknown_to_kernel = error == EINVAL || error == ENOSYS;
   if (unknown_to_kernel && (step == Step::user_namespace || step == Step::network_namespace))
     return Cause::no_userns;

@@ -83,8 +83,7 @@ constexpr std::array kRemedies{
            "/usr/bin/bwrap is setuid root, and so refuses what Warder asks of it",
            "sudo chmod u-s /usr/bin/bwrap", ""},
     Remedy{Cause::masked_proc, "masked_proc",
-           "the container that this is in hides parts of /proc, so no process in it may mount a "
-           "/proc of its own",
+           "the container that this is in hides parts of /proc and keeps /proc/sys read-only",
            "docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined "
            "IMAGE",
            ""},
@@ -134,7 +133,8 @@ constexpr std::array kRemedies{
            ""},
     Remedy{Cause::old_kernel, "old_kernel", "this kernel is too old for it", "uname -r", ""},
     Remedy{Cause::no_overlay, "no_overlay",
-           "this kernel mounts no overlay in a user namespace (Linux 5.11)",
+           "no overlay is mounted in a user namespace: the kernel is older than Linux 5.11, or the "
+           "directory lies on an overlay itself, as in a container",
            "sudo modprobe overlay", ""},
     Remedy{Cause::no_idmap, "no_idmap",
            "this file system has no idmapped mounts, so as root Warder cannot show it to an "

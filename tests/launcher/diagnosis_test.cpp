@@ -85,6 +85,7 @@ TEST_CASE("BR-110 AppArmor of Ubuntu 24.04: a map or an address is refused, EPER
 TEST_CASE("BR-110 a kernel without namespaces; WSL2; Kubernetes") {
   Host host;
   CHECK(host.cause(Step::user_namespace, EINVAL) == "no_userns");
+  CHECK(host.cause(Step::network, EROFS) == "masked_proc");
   host.file("proc/sys/kernel/osrelease", "5.15.153.1-microsoft-standard-WSL2\n");
   host.file("var/run/secrets/kubernetes.io/serviceaccount/token", "");
   const HostFacts facts = read_host_facts(host.root);
