@@ -249,7 +249,9 @@ def with_bubblewrap(place, replacement):
 
 @needs_root
 def test_without_bubblewrap(place):
-    report = doctor(place, *with_bubblewrap(place, "/etc/hostname"))
+    nothing = place.directory / "nothing"
+    nothing.touch(mode=0o644)
+    report = doctor(place, *with_bubblewrap(place, nothing))
     check = report["by"]["bubblewrap"]
     assert report["exit"] == 1 and check["cause"] == "no_bubblewrap", check
     assert check["fix"] == "sudo apt-get install --yes bubblewrap"
