@@ -18,6 +18,7 @@
 #include "cli/demo_page.hpp"
 #include "cli/demo_script.hpp"
 #include "cli/sandboxed_run.hpp"
+#include "cli/temporary_directory.hpp"
 #include "config/load.hpp"
 #include "sandbox-launcher/spawn.hpp"
 
@@ -27,32 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kCouldNotRun = 125;
-
-// A directory of the demo's own that is gone when this is.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    const char* chosen = std::getenv("TMPDIR");
-    const fs::path parent = chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
-    std::string name = (parent / "warder-demo-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      throw std::system_error(errno, std::generic_category(),
-                              "cannot make a directory in " + parent.string() + " (TMPDIR)");
-    }
-    path_ = fs::canonical(name);
-  }
-  ~TemporaryDirectory() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 void write_file(const fs::path& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
@@ -95,7 +70,7 @@ struct DemoEnd {
 
 // When this returns nothing of the demo is left: no thread, no process, no directory.
 DemoEnd run_demo() {
-  const TemporaryDirectory place;
+  const TemporaryDirectory place("warder-demo");
   SystemRandom random;
   const DemoToken token(random);
   const SystemClock clock;

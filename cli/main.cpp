@@ -9,6 +9,7 @@
 #include "cli/audit_command.hpp"
 #include "cli/check_command.hpp"
 #include "cli/demo_command.hpp"
+#include "cli/doctor_command.hpp"
 #include "cli/explain_command.hpp"
 #include "cli/gateway_command.hpp"
 #include "cli/harden.hpp"
@@ -24,6 +25,7 @@ namespace warder {
 namespace {
 
 constexpr const char* kFooter = R"(Examples:
+  warder doctor                                          does this host have what a sandbox needs?
   warder demo                                            watch a sandboxed curl use a token it cannot read
   warder run --allow pypi.org -- pip download six        one host, nothing else
   warder run --secret GITHUB_TOKEN@api.github.com -- gh api user
@@ -310,6 +312,20 @@ void add_preset(CLI::App& app, PresetShowArgs& args, int& code) {
   show->callback([&args, &code] { code = preset_show_command(args); });
 }
 
+constexpr const char* kDoctorFooter =
+    R"(Each check is tried, in a process or a sandbox that is thrown away; nothing is left. What is missing is explained, with the
+commands that mend it. What is only wished for costs a feature, which its line names.
+
+Exit codes: 0 warder run works here, 1 something that it needs is missing.)";
+
+void add_doctor(CLI::App& app, DoctorArgs& args, int& code) {
+  CLI::App* doctor = app.add_subcommand(
+      "doctor", "try what a sandbox needs of this host; say what is missing, and the fix");
+  doctor->footer(kDoctorFooter);
+  doctor->add_flag_callback("--json", [&args] { args.json = Json::yes; }, "print JSON");
+  doctor->callback([&args, &code] { code = doctor_command(args); });
+}
+
 int command_line(int argc, char** argv) {
   hold_standard_descriptors();
   CLI::App app("Warder lets programs that nobody trusts use credentials that they cannot read.",
@@ -353,6 +369,9 @@ int command_line(int argc, char** argv) {
       app.add_subcommand("demo", "watch a sandboxed curl use a token that it cannot read");
   demonstrate->add_flag_callback("--json", [&] { demo.json = Json::yes; }, "print JSON");
   demonstrate->callback([&] { code = demo_command(demo); });
+
+  DoctorArgs doctor;
+  add_doctor(app, doctor, code);
 
   app.footer(kFooter);  // last: a command that is added takes on the footer that there is
 

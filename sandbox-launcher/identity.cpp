@@ -34,8 +34,9 @@ uid_t to_uid(const std::string& text) {
   return error == std::errc() && rest == end && uid != static_cast<uid_t>(-1) ? uid : 0;
 }
 
-// The first of SUDO_UID and the workspace's owner that is not root.
-Identity choose(const LaunchPlan& plan) {
+}  // namespace
+
+Identity choose_identity(const LaunchPlan& plan) {
   struct stat workspace{};
   if (::stat(plan.spec.workspace.c_str(), &workspace) != 0) {
     throw LaunchError("the workspace " + plan.spec.workspace.string() +
@@ -57,6 +58,8 @@ Identity choose(const LaunchPlan& plan) {
   return identity;
 }
 
+namespace {
+
 void clear_capabilities() {
   ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
@@ -75,6 +78,9 @@ bool has_capabilities() {
   return false;
 }
 
+// An id that the user namespace of a container does not have.
+Cause cause_of_unmapped() { return errno == EINVAL ? Cause::root_in_container : Cause::unknown; }
+
 // Asked of the kernel, not concluded: a security module or a securebit may have made one of the steps mean less.
 void check_nothing_is_left(const Identity& identity) {
   uid_t real = 0, effective = 0, saved = 0;
@@ -90,18 +96,22 @@ void check_nothing_is_left(const Identity& identity) {
   }
 }
 
-void become(const Identity& identity) {
+}  // namespace
+
+void give_up_root(const Identity& identity) {
   ::prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0);
   if (::setgroups(0, nullptr) != 0) throw launch_error("give up root's groups");
   if (::setresgid(identity.gid, identity.gid, identity.gid) != 0)
-    throw launch_error("change the group");
+    throw launch_error("change the group", cause_of_unmapped());
   if (::setresuid(identity.uid, identity.uid, identity.uid) != 0)
-    throw launch_error("change the user");
+    throw launch_error("change the user", cause_of_unmapped());
   clear_capabilities();
   check_nothing_is_left(identity);
   // The change made /proc/self root's; the maps of the user namespace are written through it next.
   if (::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0) throw launch_error("own /proc/self again");
 }
+
+namespace {
 
 void check_reachable(const Identity& identity, const fs::path& workspace) {
   const auto staged = identity.staged.find(workspace);
@@ -117,14 +127,14 @@ void check_reachable(const Identity& identity, const fs::path& workspace) {
 Identity take_identity(const LaunchPlan& plan, const std::vector<fs::path>& sources) {
   if (::getuid() != 0 && ::geteuid() != 0) return Identity{::getuid(), ::getgid(), {}};
 
-  Identity identity = choose(plan);
+  Identity identity = choose_identity(plan);
   std::set<fs::path> writable{tidy(plan.spec.workspace)};
   for (const fs::path& path : plan.spec.read_write) writable.insert(tidy(path));
   for (const HomeTree& tree : plan.spec.home) {
     if (tree.access == HomeTree::Access::read_write) writable.insert(tidy(tree.source));
   }
   identity.staged = stage(sources, writable, Owner{identity.uid, identity.gid});
-  become(identity);
+  give_up_root(identity);
   check_reachable(identity, tidy(plan.spec.workspace));
   return identity;
 }

@@ -19,6 +19,12 @@ struct Identity {
       staged;  // host path → where it was attached; empty when not root
 };
 
+// The steps of take_identity(), for whoever tries them one by one. Started as root: the first of SUDO_UID and the
+// workspace's owner that is not root.
+Identity choose_identity(const LaunchPlan& plan);
+// Groups, gid, uid and capabilities, for good. Throws LaunchError.
+void give_up_root(const Identity& identity);
+
 // As an ordinary user: that user, nothing staged. As root: the first of SUDO_UID and the workspace's owner that is not 0,
 // else 2000000000 with the workspace idmapped; a private mount namespace is made, every one of `sources` is attached
 // under a 0755 tmpfs in it, then groups, gid and uid are dropped for good. Throws LaunchError.

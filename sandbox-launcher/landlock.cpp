@@ -21,11 +21,6 @@ constexpr std::uint64_t kRead = LANDLOCK_ACCESS_FS_READ_FILE;
 constexpr std::uint64_t kReadWholeView =
     kRead | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_REFER;
 
-int version() {
-  return static_cast<int>(
-      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION));
-}
-
 bool allow(int rules, int file, std::uint64_t access) {
   const landlock_path_beneath_attr rule{access, file};
   return ::syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) == 0;
@@ -45,8 +40,13 @@ bool allow_inherited(int rules, int fd, std::uint64_t write) {
 
 }  // namespace
 
+int landlock_version() {
+  return static_cast<int>(
+      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION));
+}
+
 bool confine_to_view() {
-  const int known = version();
+  const int known = landlock_version();
   if (known < kSmallestVersion) return true;
   std::uint64_t write = LANDLOCK_ACCESS_FS_WRITE_FILE;
   if (known >= kTruncateVersion) write |= kTruncate;

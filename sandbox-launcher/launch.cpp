@@ -33,7 +33,7 @@ void die_with_parent() { ::prctl(PR_SET_PDEATHSIG, SIGKILL); }
 
 Fd memory_file(const char* name) {
   Fd file(::memfd_create(name, 0));
-  if (!file) throw launch_error("make a memory file");
+  if (!file) throw memory_file_error("make a memory file");
   return file;
 }
 
@@ -133,7 +133,7 @@ Prepared prepare(const LaunchPlan& plan, const Identity& identity, int status) {
   for (const Fd& fd : prepared.keep) ::fcntl(fd.get(), F_SETFD, 0);
   char* const empty[] = {nullptr};
   ::execve(kBubblewrap, argv.data(), empty);
-  throw launch_error("execute /usr/bin/bwrap", "Install the package bubblewrap");
+  throw launch_error("execute /usr/bin/bwrap", Cause::no_bubblewrap);
 }
 
 void tell(int control, const LaunchError& error) {
@@ -143,7 +143,7 @@ void tell(int control, const LaunchError& error) {
 
 void check_requirements() {
   if (::access(kBubblewrap, X_OK) != 0)
-    throw launch_error("find /usr/bin/bwrap", "Install the package bubblewrap");
+    throw launch_error("find /usr/bin/bwrap", Cause::no_bubblewrap);
 }
 
 void launch_or_throw(int control, int status) {

@@ -6,6 +6,7 @@
 
 #include "sandbox-launcher/init.hpp"
 #include "sandbox-launcher/launch.hpp"
+#include "sandbox-launcher/probe.hpp"
 
 int main(int argc, char** argv) {
   if (argc >= 5 && std::strcmp(argv[1], "--init") == 0) {
@@ -16,6 +17,10 @@ int main(int argc, char** argv) {
   if (argc == 4 && std::strcmp(argv[1], "--control") == 0) {
     return warder::launch(std::atoi(argv[2]), std::atoi(argv[3]));
   }
+  if (argc == 5 && std::strcmp(argv[1], "--probe") == 0) {
+    return warder::probe(argv[2], argv[3], argv[4]);
+  }
+  if (argc == 2 && std::strcmp(argv[1], "--probe-inside") == 0) return warder::probe_inside();
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
     std::puts("warder-sandbox " WARDER_VERSION);
     return 0;

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "sandbox-launcher/launch_error.hpp"
+#include "sandbox-launcher/diagnosis.hpp"
 
 namespace warder {
 
@@ -41,7 +41,7 @@ Netlink::Netlink() : socket_(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLI
 
 void Netlink::send(Request& request, const std::string& step) {
   if (::send(socket_.get(), request.bytes.data(), request.header().nlmsg_len, 0) < 0)
-    throw launch_error(step);
+    throw refusal(Step::network, step);
   alignas(nlmsghdr) std::array<char, 4096> reply{};
   const ssize_t n = ::recv(socket_.get(), reply.data(), reply.size(), 0);
   if (n < static_cast<ssize_t>(NLMSG_LENGTH(sizeof(nlmsgerr)))) throw launch_error(step);
@@ -49,7 +49,7 @@ void Netlink::send(Request& request, const std::string& step) {
   const auto* answer = static_cast<const nlmsgerr*>(NLMSG_DATA(header));
   if (header->nlmsg_type != NLMSG_ERROR || answer->error != 0) {
     errno = header->nlmsg_type == NLMSG_ERROR ? -answer->error : EPROTO;
-    throw launch_error(step);
+    throw refusal(Step::network, step);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "sandbox-launcher/network.hpp"
 
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <linux/sched.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -15,30 +16,21 @@
 #include <memory>
 #include <string>
 
-#include "sandbox-launcher/launch_error.hpp"
+#include "sandbox-launcher/diagnosis.hpp"
 #include "sandbox-launcher/netlink.hpp"
 
 namespace warder {
 namespace {
-
-constexpr const char* kUserNamespaceRemedy =
-    "Warder needs unprivileged user namespaces. Debian: sysctl kernel.unprivileged_userns_clone=1; "
-    "any: sysctl user.max_user_namespaces=10000; Ubuntu 24.04: an AppArmor profile that allows "
-    "userns for warder-sandbox, or "
-    "sysctl kernel.apparmor_restrict_unprivileged_userns=0; inside a container: its seccomp "
-    "profile must allow "
-    "unshare(CLONE_NEWUSER)";
 
 // Above the kernel's ephemeral range (32768-60999), where the sandbox's own sockets get theirs.
 constexpr std::uint16_t kFirstPort = 61053;
 constexpr std::uint16_t kLastPort = 61153;
 constexpr int kBacklog = 4096;
 
-void write_file(const char* path, const std::string& text, const std::string& step,
-                const char* remedy = "") {
+void write_file(const char* path, const std::string& text, Step step, const std::string& what) {
   const Fd file(::open(path, O_WRONLY | O_CLOEXEC));
   if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    throw launch_error(step, remedy);
+    throw refusal(step, what);
   }
 }
 
@@ -92,7 +84,24 @@ Fd bound(int family, int type, const Address& at) {
 
 bool has_ipv6() { return static_cast<bool>(bound(AF_INET6, SOCK_DGRAM, loopback(AF_INET6, 0))); }
 
+LaunchError nft_refusal(const std::string& said) {
+  const int error = error_in(said);
+  const HostFacts facts = read_host_facts();
+  const bool refused = error == EPERM || error == EACCES;
+  const Cause missing = facts.wsl ? Cause::no_nf_tables_wsl : Cause::no_nf_tables;
+  const Cause cause = refused ? cause_of(Step::network, error, facts) : missing;
+  const std::string failure = "cannot redirect the sandbox's connections (nf_tables): " + said;
+  LaunchError out(failure + ". " + hint(cause));
+  out.failure = failure;
+  out.error = error;
+  out.cause = cause;
+  return out;
+}
+
 void run_nft(std::uint16_t port) {
+  // libnftables ends the whole process where the kernel does not have it.
+  if (!Fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER)))
+    throw nft_refusal(std::strerror(errno));
   const std::unique_ptr<nft_ctx, decltype(&nft_ctx_free)> nft(nft_ctx_new(NFT_CTX_DEFAULT),
                                                               nft_ctx_free);
   if (!nft) throw LaunchError("cannot start libnftables");
@@ -113,9 +122,7 @@ void run_nft(std::uint16_t port) {
   const char* said = nft_ctx_get_error_buffer(nft.get());
   std::string first(said != nullptr ? said : "");
   first = first.substr(0, first.find('\n'));
-  throw LaunchError(
-      "cannot redirect the sandbox's connections (nf_tables): " + first +
-      ". The kernel needs nf_tables with NAT: modprobe nf_tables nft_chain_nat nft_redir");
+  throw nft_refusal(first);
 }
 
 void ask_for_packet_info(const Fd& socket, int family) {
@@ -136,18 +143,21 @@ void listen_for_names(int family, Fd& datagrams, Fd& streams) {
 
 }  // namespace
 
-void enter_network_namespace(uid_t uid, gid_t gid) {
-  if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
-    throw launch_error("make a user and network namespace", kUserNamespaceRemedy);
-  }
-  write_file("/proc/self/setgroups", "deny",
-             "fix the groups of the user namespace (/proc/self/setgroups)", kUserNamespaceRemedy);
+void enter_namespaces(int others, uid_t uid, gid_t gid) {
+  if (::unshare(CLONE_NEWUSER | others) != 0)
+    throw refusal(Step::user_namespace, (others & CLONE_NEWNET) == 0
+                                            ? "make a user namespace"
+                                            : "make a user namespace and a network namespace");
+  write_file("/proc/self/setgroups", "deny", Step::user_map,
+             "fix the groups of the user namespace (/proc/self/setgroups)");
   const auto map = [](unsigned id) { return std::to_string(id) + " " + std::to_string(id) + " 1"; };
-  write_file("/proc/self/uid_map", map(uid), "map the user into its namespace (/proc/self/uid_map)",
-             kUserNamespaceRemedy);
-  write_file("/proc/self/gid_map", map(gid),
-             "map the group into its namespace (/proc/self/gid_map)", kUserNamespaceRemedy);
+  write_file("/proc/self/uid_map", map(uid), Step::user_map,
+             "map the user into its user namespace (/proc/self/uid_map)");
+  write_file("/proc/self/gid_map", map(gid), Step::user_map,
+             "map the group into its user namespace (/proc/self/gid_map)");
 }
+
+void enter_network_namespace(uid_t uid, gid_t gid) { enter_namespaces(CLONE_NEWNET, uid, gid); }
 
 SandboxListeners make_network() {
   Netlink netlink;
@@ -174,7 +184,7 @@ SandboxListeners make_network() {
   }
   run_nft(listeners.port);
   // The sandbox's own services may use 80 and 443 on its loopback, as in a container; 53 stays ours.
-  write_file("/proc/sys/net/ipv4/ip_unprivileged_port_start", "80",
+  write_file("/proc/sys/net/ipv4/ip_unprivileged_port_start", "80", Step::network,
              "open the sandbox's own low ports");
   return listeners;
 }

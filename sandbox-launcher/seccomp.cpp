@@ -171,7 +171,7 @@ Fd seccomp_program() {
   add_rules(filter);
 
   Fd program(::memfd_create("warder-seccomp", MFD_CLOEXEC));
-  if (!program) throw launch_error("make a memory file for the system call filter");
+  if (!program) throw memory_file_error("make a memory file for the system call filter");
   must(seccomp_export_bpf(filter.get(), program.get()), "export");
   if (::lseek(program.get(), 0, SEEK_SET) != 0) throw launch_error("rewind the system call filter");
   return program;

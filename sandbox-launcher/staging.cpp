@@ -20,7 +20,7 @@
 #include <sstream>
 
 #include "base/fd.hpp"
-#include "sandbox-launcher/launch_error.hpp"
+#include "sandbox-launcher/diagnosis.hpp"
 
 namespace warder {
 namespace {
@@ -30,8 +30,7 @@ namespace fs = std::filesystem;
 // Exist on every host, and nothing of them is in a view but by a path that was opened before they are covered.
 constexpr std::array kStages{"/mnt", "/media", "/srv", "/run"};
 
-constexpr const char* kNoMounts =
-    "In a container, root needs CAP_SYS_ADMIN for this: start warder as an ordinary user there";
+constexpr Cause kNoMounts = Cause::root_in_container;
 
 void leave_mount_namespace() {
   if (::unshare(CLONE_NEWNS) != 0) throw launch_error("make a mount namespace", kNoMounts);
@@ -87,7 +86,7 @@ void write_map(pid_t process, const char* name, const std::string& map) {
   const Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   // A map is taken in one write or not at all.
   if (!file || ::write(file.get(), map.data(), map.size()) != static_cast<ssize_t>(map.size())) {
-    throw launch_error("write the user map of the workspace");
+    throw refusal(Step::user_map, "write the user map of the workspace");
   }
 }
 
@@ -102,16 +101,17 @@ class NamespaceHolder {
     pid_ = ::fork();
     if (pid_ < 0) throw launch_error("start a process");
     if (pid_ == 0) {
-      if (::unshare(CLONE_NEWUSER) == 0 && ::write(say.get(), "", 1) == 1) ::pause();
+      const int error = ::unshare(CLONE_NEWUSER) == 0 ? 0 : errno;
+      if (::write(say.get(), &error, sizeof error) == sizeof error && error == 0) ::pause();
       ::_exit(1);
     }
     say.reset();
-    char byte = 0;
-    if (::read(ready.get(), &byte, 1) != 1) {
-      stop();
-      errno = EPERM;
-      throw launch_error("make a user namespace for the workspace", kNoMounts);
-    }
+    int error = EIO;
+    const bool heard = ::read(ready.get(), &error, sizeof error) == sizeof error;
+    if (heard && error == 0) return;
+    stop();
+    errno = error;
+    throw refusal(Step::user_namespace, "make a user namespace for the workspace");
   }
   NamespaceHolder(const NamespaceHolder&) = delete;
   NamespaceHolder& operator=(const NamespaceHolder&) = delete;
@@ -155,12 +155,15 @@ void give_to(const Owner& owner, const Fd& tree, const fs::path& path) {
       holder.user_namespace(id_map(root.st_uid, owner.uid), id_map(root.st_gid, owner.gid));
   // What is mounted further down may not support it; it is then shown with its real owners.
   if (set_id_map(tree, user_namespace, AT_RECURSIVE) || set_id_map(tree, user_namespace, 0)) return;
-  const std::string reason = std::strerror(errno);
-  throw LaunchError("cannot show " + path.string() + " as user " + std::to_string(owner.uid) +
-                        ": the file system " + file_system_of(path) + " does not support it (" +
-                        reason + "). Give it to an ordinary user: " + "chown -R UID " +
-                        path.string(),
-                    2);
+  const int error = errno;
+  LaunchError refused("cannot show " + path.string() + " as user " + std::to_string(owner.uid) +
+                          ": the file system " + file_system_of(path) + " does not support it (" +
+                          std::strerror(error) +
+                          "). Give it to an ordinary user: " + "chown -R UID " + path.string(),
+                      2);
+  refused.error = error;
+  refused.cause = Cause::no_idmap;
+  throw refused;
 }
 
 std::string make_stage() {

@@ -59,7 +59,7 @@ void ViewBuilder::hide_directory(const Path& at) {
 
 std::string ViewBuilder::memory_file(std::string_view text) {
   Fd file(::memfd_create("warder-view", MFD_CLOEXEC));
-  if (!file) throw launch_error("make a memory file for the file view");
+  if (!file) throw memory_file_error("make a memory file for the file view");
   while (!text.empty()) {
     const ssize_t written = ::write(file.get(), text.data(), text.size());
     if (written < 0) throw launch_error("write a memory file for the file view");

@@ -280,7 +280,7 @@ def test_version_and_help(bench):
 def test_a_command_shows_its_own_examples(bench):
     general = "warder demo        "
     assert general in bench.warder_command("--help").text
-    for words in (["reload"], ["init"], ["trust"], ["demo"], ["audit"], ["audit", "verify"], ["preset"],
+    for words in (["reload"], ["init"], ["trust"], ["demo"], ["doctor"], ["audit"], ["audit", "verify"], ["preset"],
                   ["preset", "list"], ["run"], ["approve"], ["gateway"]):
         done = bench.warder_command(*words, "--help")
         assert done.code == 0 and "Usage: " in done.text and general not in done.text, done

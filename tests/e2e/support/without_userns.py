@@ -63,7 +63,7 @@ def _namespace_without_children():
         os.read(ready_r, 1)
         for name in ("uid_map", "gid_map"):
             with open(f"/proc/{child}/{name}", "w") as file:
-                file.write("0 0 1000000")
+                file.write("0 0 4294967295")
         os.write(go_w, b"x")
         _, status = os.waitpid(child, 0)
         sys.exit(os.waitstatus_to_exitcode(status))
