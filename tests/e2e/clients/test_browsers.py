@@ -1,4 +1,4 @@
-"""A browser: headless Chromium, which trusts its own roots, those of its policies and the user's NSS database."""
+"""Browsers, headless: they trust their own roots, those of their policies and those of an NSS database."""
 
 import re
 import shutil
@@ -36,3 +36,17 @@ def test_chromium(world, way):
            ", ".join(["HTTP/2"] * bool(asked) + ["WebSocket"] * bool(opened)) or "none",
            "ok: a page and its WebSocket" if fine else f"**no**: {said[-200:]}")
     assert fine, said[-3000:]
+
+
+def test_firefox(world):
+    """Its roots come by /etc/firefox/policies; like Chromium it cannot have a sandbox of its own inside."""
+    shutil.which("firefox-esr") or pytest.skip("no firefox-esr")
+    version = re.search(r"[\d.]+", subprocess.run(["firefox-esr", "--version"], capture_output=True, text=True).stdout)[0]
+    before = len(world.api.named("/firefox"))
+    said = world.run(["/bin/sh", "-c", 'MOZ_DISABLE_CONTENT_SANDBOX=1 timeout 100 firefox-esr --headless --no-remote --profile '
+                      '"$(mktemp -d)" --screenshot "$HOME/shot.png" https://api.test/firefox; ls -l "$HOME/shot.png"'],
+                     "transparent", seconds=120)
+    asked = len(world.api.named("/firefox")) - before
+    record("headless Firefox, CA by policy", version, "transparent", "HTTP/2" if asked else "none",
+           "ok: a page" if asked else f"**no**: {said[-200:]}")
+    assert asked >= 1, said[-3000:]
