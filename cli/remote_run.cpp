@@ -171,8 +171,8 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   covered.push_back(fs::absolute(path).lexically_normal().parent_path());
   covered.push_back(runtime_directory());
   std::vector<fs::path> frozen(welcome->frozen.begin(), welcome->frozen.end());
-  Sandbox sandbox = start_sandbox(spec, {welcome->ca_pem, welcome->ca_hash}, std::move(env),
-                                  std::move(covered), std::move(frozen));
+  Sandbox sandbox = start_sandbox(spec, {welcome->ca_pem, welcome->ca_hash, caller_trust()},
+                                  std::move(env), std::move(covered), std::move(frozen));
   hand_over(socket.get(), sandbox.listeners());
   const json::value answer = receive_json(socket.get());
   if (const json::value* error = answer.as_object().if_contains("error")) {

@@ -17,6 +17,20 @@ std::string from_environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
+void add_trust(SandboxSpec& sandbox, const SandboxTrust& trust, const RunSpec& spec) {
+  for (const std::string& note : trust.callers.notes) {
+    if (spec.announce) spec.announce(note);
+  }
+  TrustTexts texts = trust_texts(system_bundle(), trust.callers.pem, trust.ca_pem);
+  sandbox.ca_pem = trust.ca_pem;
+  sandbox.ca_hash = trust.ca_hash;
+  sandbox.bundle_pem = std::move(texts.bundle);
+  sandbox.added_pem = std::move(texts.added);
+  sandbox.java_store = std::move(texts.java_store);
+  std::string& options = sandbox.env["JAVA_TOOL_OPTIONS"];
+  options = java_options(options, kJavaStorePath);
+}
+
 Caller caller_of_this_process() {
   return {from_environment("HOME"), from_environment("PATH"), from_environment("SUDO_UID")};
 }
@@ -39,9 +53,7 @@ Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
   sandbox.covered = std::move(covered);
   sandbox.frozen = std::move(frozen);
   sandbox.executable_dir = executable_directory();
-  sandbox.ca_pem = trust.ca_pem;
-  sandbox.bundle_pem = merged_bundle(system_bundle(), sandbox.ca_pem);
-  sandbox.ca_hash = trust.ca_hash;
+  add_trust(sandbox, trust, spec);
   auto started =
       Sandbox::start(sandbox, caller_of_this_process(), executable_directory() / "warder-sandbox");
   if (auto* failure = std::get_if<LaunchFailure>(&started))

@@ -6,15 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "cli/caller_trust.hpp"
 #include "cli/sandboxed_run.hpp"
 #include "sandbox-launcher/spawn.hpp"
 
 namespace warder {
 
-// The gateway's authority, as the sandbox will trust it.
+// The gateway's authority, as the sandbox will trust it, and what its caller trusts besides.
 struct SandboxTrust {
   std::string ca_pem;
   std::string ca_hash;
+  CallerTrust callers{};
 };
 
 // Throws RunRefused or ConfigError. CMD is not running yet.

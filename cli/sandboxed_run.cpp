@@ -33,6 +33,7 @@ fs::path caller_home() {
 
 RunOutcome run_sandboxed(const RunSpec& spec) {
   harden_process();
+  CallerTrust callers = caller_trust();
   const PolicyConfig* policy = spec.config.policy(spec.policy);
   if (policy == nullptr) throw ConfigError("there is no policy named " + spec.policy);
   SystemRandom random;
@@ -67,7 +68,8 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   auto session = make_session(run, *policy, std::move(prepared));
   session->announce = spec.announce;
   session->summon = spec.summon;
-  SandboxTrust trust{gateway.authority().pem(), gateway.authority().subject_hash()};
+  SandboxTrust trust{gateway.authority().pem(), gateway.authority().subject_hash(),
+                     std::move(callers)};
   Sandbox sandbox =
       start_sandbox(spec, trust, std::move(env), std::move(covered), believed, home.trees());
   if (!record_start(*log, *session, spec.config, spec.argv))

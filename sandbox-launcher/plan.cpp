@@ -6,6 +6,8 @@
 #include <boost/json/serialize.hpp>
 #include <stdexcept>
 
+#include "base/encoding.hpp"
+
 namespace warder {
 namespace {
 
@@ -70,6 +72,10 @@ std::string to_json(const LaunchPlan& plan) {
                    {"bundle_pem", spec.bundle_pem},
                    {"ca_pem", spec.ca_pem},
                    {"ca_hash", spec.ca_hash},
+
+                   {"added_pem", spec.added_pem},
+                   {"java_store", base64_encode(spec.java_store)},
+
                    {"caller_home", plan.caller_home},
                    {"caller_path", plan.caller_path},
                    {"sudo_uid", plan.sudo_uid},
@@ -104,6 +110,10 @@ LaunchPlan plan_from_json(std::string_view text) {
   spec.bundle_pem = text_of(from, "bundle_pem");
   spec.ca_pem = text_of(from, "ca_pem");
   spec.ca_hash = text_of(from, "ca_hash");
+
+  spec.added_pem = text_of(from, "added_pem");
+  spec.java_store = base64_decode(text_of(from, "java_store")).value();
+
   plan.caller_home = text_of(from, "caller_home");
   plan.caller_path = text_of(from, "caller_path");
   plan.sudo_uid = text_of(from, "sudo_uid");

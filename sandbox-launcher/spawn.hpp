@@ -39,6 +39,9 @@ struct SandboxSpec {
   std::string bundle_pem;                // the merged trust bundle
   std::string ca_pem;
   std::string ca_hash;  // certs/authority.hpp subject_hash()
+
+  std::string added_pem;   // the CA, and what else the caller trusts and the system does not
+  std::string java_store;  // PKCS #12
 };
 
 // Of the environment that warder itself was started with; warder-sandbox gets none of its own.
@@ -51,6 +54,7 @@ struct Caller {
 // Paths inside the sandbox that the environment names.
 inline constexpr const char* kBundlePath = "/etc/ssl/certs/ca-certificates.crt";
 inline constexpr const char* kCaPath = "/etc/ssl/certs/warder-ca.pem";
+inline constexpr const char* kJavaStorePath = "/etc/ssl/certs/java/cacerts";  // Debian's own place
 inline constexpr const char* kHomePath = "/home/sandbox";  // HOME inside; the private home
 
 // Listening sockets that were made inside the sandbox's network namespace.
