@@ -2,6 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -52,6 +54,31 @@ std::vector<std::string> take_command(int& argc, char** argv) {
   return {};
 }
 
+// What of the working tree the sandbox may change and see.
+void add_tree_options(CLI::App& run, WorkingTreeArgs& args) {
+  const auto paths = [&run](const char* name, std::vector<std::string>& values, const char* what) {
+    run.add_option(name, values, what)
+        ->type_name("PATH")
+        ->take_all()
+        ->expected(1)
+        ->allow_extra_args(false);
+  };
+  paths(
+      "--unprotect", args.unprotect,
+      "let the sandbox write what programs outside run or believe, such as .git/hooks; may repeat");
+  paths("--show", args.show, "show this file although it looks like a secret; may repeat");
+  static const std::map<std::string, FilesProfile> kProfiles{{"strict", FilesProfile::strict},
+                                                             {"default", FilesProfile::standard},
+                                                             {"dev", FilesProfile::dev}};
+  run.add_option("--files", args.files,
+                 "strict: the directory read-only, nothing of the home; dev: editors' and agents' "
+                 "files writable, package caches kept (default)")
+      ->type_name("strict|default|dev")
+      ->transform(CLI::CheckedTransformer(kProfiles));
+  run.add_option("--cache", args.cache, "keep package caches in this directory, one per project")
+      ->type_name("DIR");
+}
+
 // What both `run` and `learn` take: the policy, and what the sandbox sees.
 void add_run_options(CLI::App& run, RunArgs& args) {
   const auto repeatable = [&run](const char* name, std::vector<std::string>& values,
@@ -75,6 +102,9 @@ void add_run_options(CLI::App& run, RunArgs& args) {
   repeatable("--env", args.env, "pass this variable of the environment too; may repeat", "NAME");
   repeatable("--ro", args.read_only, "show this path inside, read-only; may repeat", "PATH");
   repeatable("--rw", args.read_write, "show this path inside, writable; may repeat", "PATH");
+
+  add_tree_options(run, args.tree);
+
   run.add_flag_callback(
       "--quiet", [&args] { args.quiet = Quiet::yes; }, "no lines of Warder's own on stderr");
 }

@@ -170,9 +170,13 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   std::vector<fs::path> covered(welcome->covered.begin(), welcome->covered.end());
   covered.push_back(fs::absolute(path).lexically_normal().parent_path());
   covered.push_back(runtime_directory());
+  covered.push_back(state_directory());
   std::vector<fs::path> frozen(welcome->frozen.begin(), welcome->frozen.end());
-  Sandbox sandbox = start_sandbox(spec, {welcome->ca_pem, welcome->ca_hash, caller_trust()},
-                                  std::move(env), std::move(covered), std::move(frozen));
+  WorkingTree tree(spec, covered, frozen, new_run_id());
+  tree.set_variables(env);
+  Sandbox sandbox =
+      start_sandbox(spec, {welcome->ca_pem, welcome->ca_hash, caller_trust()}, std::move(env),
+                    std::move(covered), std::move(frozen), tree);
   hand_over(socket.get(), sandbox.listeners());
   const json::value answer = receive_json(socket.get());
   if (const json::value* error = answer.as_object().if_contains("error")) {
@@ -183,6 +187,7 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   try {
     let_go(sandbox);
     outcome.exit_code = sandbox.wait();
+    tree.finish();
   } catch (...) {
     ::shutdown(socket.get(), SHUT_RDWR);  // ends the thread that listens
     throw;

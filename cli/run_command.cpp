@@ -201,6 +201,9 @@ RunOutcome run_chosen(const RunArgs& args, Chosen chosen) {
   if (chosen.profile) take_profile(*chosen.profile, spec);
   spec.read_only = absolute_paths(args.read_only, "--ro");
   spec.read_write = absolute_paths(args.read_write, "--rw");
+
+  spec.tree = args.tree;
+
   if (args.quiet == Quiet::no) {
     spec.announce = say;
     spec.summon = summon;

@@ -24,6 +24,9 @@ struct RunArgs {
   std::vector<std::string> read_only;
   std::vector<std::string> read_write;
   std::vector<std::string> command;
+
+  WorkingTreeArgs tree{};
+
   Quiet quiet = Quiet::no;
 };
 

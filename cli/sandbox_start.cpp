@@ -39,7 +39,8 @@ Caller caller_of_this_process() {
 
 Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
                       std::map<std::string, std::string> env, std::vector<fs::path> covered,
-                      std::vector<fs::path> frozen, std::vector<HomeTree> home) {
+                      std::vector<fs::path> frozen, const WorkingTree& tree,
+                      std::vector<HomeTree> home) {
   std::vector<fs::path> writable = spec.read_write;
   writable.push_back(spec.workspace);
   refuse_links(frozen, writable);
@@ -52,6 +53,7 @@ Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
   sandbox.home = std::move(home);
   sandbox.covered = std::move(covered);
   sandbox.frozen = std::move(frozen);
+  tree.add_to(sandbox);
   sandbox.executable_dir = executable_directory();
   add_trust(sandbox, trust, spec);
   auto started =

@@ -23,7 +23,8 @@ struct SandboxTrust {
 Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
                       std::map<std::string, std::string> env,
                       std::vector<std::filesystem::path> covered,
-                      std::vector<std::filesystem::path> frozen, std::vector<HomeTree> home = {});
+                      std::vector<std::filesystem::path> frozen, const WorkingTree& tree,
+                      std::vector<HomeTree> home = {});
 // Lets CMD run. Throws RunRefused.
 void let_go(Sandbox& sandbox);
 

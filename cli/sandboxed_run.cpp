@@ -59,6 +59,8 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   for (const std::string& note : home.notes()) {
     if (spec.announce) spec.announce(note);
   }
+  WorkingTree tree(spec, covered, believed, run);
+  tree.set_variables(env);
   RunSocket socket(run);
   const std::vector<fs::path> covered_at_start = covered;
   Sandbox::keep_signals_for_wait();
@@ -71,7 +73,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   SandboxTrust trust{gateway.authority().pem(), gateway.authority().subject_hash(),
                      std::move(callers)};
   Sandbox sandbox =
-      start_sandbox(spec, trust, std::move(env), std::move(covered), believed, home.trees());
+      start_sandbox(spec, trust, std::move(env), std::move(covered), believed, tree, home.trees());
   if (!record_start(*log, *session, spec.config, spec.argv))
     throw RunRefused("the audit log cannot be written: nothing was run", 125);
   gateway.start();
@@ -85,6 +87,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   if (policy->observes && spec.announce) spec.announce(kObserving);
   let_go(sandbox);
   outcome.exit_code = sandbox.wait();
+  tree.finish();
 
   watch.stop();
   socket.close();

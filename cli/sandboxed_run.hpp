@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/guard.hpp"
+#include "cli/working_tree.hpp"
 #include "config/config.hpp"
 #include "config/profile.hpp"
 #include "proxy/denials.hpp"
@@ -27,6 +28,8 @@ struct RunSpec {
   std::map<std::string, std::string> set_env;        // variables with a value of their own
   std::function<void(const std::string&)> announce;  // lines for the person; may be empty
   std::function<void(const std::string&)> summon;    // the same where an answer is wanted
+
+  WorkingTreeArgs tree{};
 };
 
 struct RunOutcome {

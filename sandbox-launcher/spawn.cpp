@@ -5,7 +5,9 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -95,6 +97,13 @@ void stop_with(BorrowedTerminal& terminal, int inside) {
   how.sival_int = static_cast<int>(terminal.in_foreground() ? Continued::in_foreground
                                                             : Continued::in_background);
   if (inside > 0) ::sigqueue(inside, SIGCONT, how);
+}
+
+// Where bubblewrap was killed, what it held dies a moment later; the first process inside is the last one to go.
+void wait_for_last(const Fd& first_inside) {
+  if (!first_inside) return;
+  pollfd gone{first_inside.get(), POLLIN, 0};
+  ::poll(&gone, 1, static_cast<int>(std::chrono::milliseconds(kGrace).count()));
 }
 
 sigset_t handled_signals() {
@@ -208,12 +217,15 @@ int Sandbox::wait() {
   const sigset_t handled = handled_signals();
   const Fd signals(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
   std::string said;
+  Fd first_inside;
   for (;;) {
     std::array<pollfd, 2> ready{{{signals.get(), POLLIN, 0}, {status_.get(), POLLIN, 0}}};
     const bool deadline = kill_at_ != std::chrono::steady_clock::time_point::max();
     ::poll(ready.data(), ready.size(), deadline ? 100 : -1);
     take_status(status_, said);
     const int inside = number_after(said, "\"child-pid\"", -1);
+    if (inside > 0 && !first_inside)
+      first_inside = Fd(static_cast<int>(::syscall(SYS_pidfd_open, inside, 0)));
     if (std::chrono::steady_clock::now() >= kill_at_) ::kill(pid_, SIGKILL);
     signalfd_siginfo what{};
     if (::read(signals.get(), &what, sizeof what) == static_cast<ssize_t>(sizeof what))
@@ -223,6 +235,7 @@ int Sandbox::wait() {
     if (::waitpid(pid_, &status, WNOHANG) != pid_) continue;
     pid_ = -1;
     take_status(status_, said);
+    wait_for_last(first_inside);
     // bubblewrap says an exit code only when CMD had begun; without it the sandbox itself failed, or was killed.
     if (ended_early_by_ != 0) return 128 + ended_early_by_;
     const int otherwise = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : 125;

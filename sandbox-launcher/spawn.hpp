@@ -23,6 +23,22 @@ struct HomeTree {
   enum class Access : std::uint8_t { read_only, read_write } access = Access::read_only;
 };
 
+// A file of which CMD sees another text.
+struct ShownText {
+  std::filesystem::path path;  // absolute
+  std::string text;
+};
+
+// A link in the sandbox's own home. Both relative to it.
+struct HomeLink {
+  std::filesystem::path at;
+  std::filesystem::path target;
+};
+
+enum class WorkspaceAccess : bool { read_only, read_write };
+// Whether tools in the caller's home, and who commits, are seen.
+enum class CallerHome : bool { hidden, tools };
+
 // What a sandbox is to be. Holds placeholders, never a value.
 struct SandboxSpec {
   std::vector<std::string> argv;                  // CMD…; never expanded by us
@@ -35,6 +51,15 @@ struct SandboxSpec {
   std::vector<std::filesystem::path> covered;
   // Absolute files that CMD may read and must not change: what the next run will believe (configuration, certificates).
   std::vector<std::filesystem::path> frozen;
+
+  // Of the working trees. Absolute; what is not there is passed over, and nothing is made for it.
+  std::vector<std::filesystem::path> protected_paths;  // CMD may read and cannot change or replace
+  std::vector<std::filesystem::path> masked;           // files that CMD sees empty
+  std::vector<ShownText> shown_texts;
+  WorkspaceAccess workspace_access = WorkspaceAccess::read_write;
+  CallerHome caller_home = CallerHome::tools;
+  std::vector<HomeLink> home_links;
+
   std::filesystem::path executable_dir;  // Warder's own executables: read-only inside
   std::string bundle_pem;                // the merged trust bundle
   std::string ca_pem;
