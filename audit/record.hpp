@@ -21,12 +21,12 @@ struct SessionStart {
   std::string previous;              // "<file> <size> <root>" of the run before; empty: none
   std::string mode = "enforce";      // or "observe": what no rule allows is let through
   std::int64_t uid = -1;  // who began it, by the kernel's word; -1: nobody, it is a listener's
-  std::string user;       // the uid's name
-  std::string host;
-  std::string cwd;            // of the command
-  std::string config_sha256;  // of the configuration file's bytes; empty: there is none
-  std::string profile;        // empty: none
-  std::string kernel;
+  std::string user{};     // the uid's name
+  std::string host{};
+  std::string cwd{};            // of the command
+  std::string config_sha256{};  // of the configuration file's bytes; empty: there is none
+  std::string profile{};        // empty: none
+  std::string kernel{};
 };
 struct SessionEnd {
   std::string session;

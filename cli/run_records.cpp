@@ -6,8 +6,6 @@
 
 #include "audit/json_text.hpp"
 #include "config/trust_store.hpp"
-#include "proxy/judge.hpp"
-#include "secrets/known_token.hpp"
 
 namespace warder {
 namespace {
@@ -43,21 +41,17 @@ struct RunRecords::Unwritten {
   std::uint64_t lost = 0;  // since they were last told of
 };
 
-RunRecords::RunRecords(audit::Log& log, const Session& session, Teller teller)
-    : log_(log), session_(session), teller_(teller), unwritten_(std::make_shared<Unwritten>()) {}
+RunRecords::RunRecords(audit::Log& log, std::string session, Shown shown, Teller teller)
+    : log_(log),
+      session_(std::move(session)),
+      shown_(std::move(shown)),
+      teller_(teller),
+      unwritten_(std::make_shared<Unwritten>()) {}
 
 RunRecords::~RunRecords() = default;
 
 std::string RunRecords::told_by() const {
   return teller_ == Teller::launcher ? "launcher" : "runner";
-}
-
-std::string RunRecords::shown(const std::string& text) const {
-  const auto secrets = session_.secrets.now();
-  std::string masked = text;
-  if (!secrets->mask_set().empty()) secrets->mask_set().mask(masked);
-  masked = without_placeholders(masked, *secrets);
-  return holds_known_token(masked) ? "[credential]" : masked;
 }
 
 bool RunRecords::take(std::string_view packet) {
@@ -79,13 +73,13 @@ void RunRecords::begun(const ExecBegun& what) {
   ++execs_;
   running_.erase(what.pid);
   audit::Exec exec;
-  exec.session = session_.id;
+  exec.session = session_;
   exec.exec = what.exec;
   exec.pid = what.pid;
   exec.parent = what.parent;
-  exec.path = shown(what.path);
-  exec.cwd = shown(what.cwd);
-  for (const std::string& each : what.argv) exec.argv.push_back(shown(each));
+  exec.path = shown_(what.path);
+  exec.cwd = shown_(what.cwd);
+  for (const std::string& each : what.argv) exec.argv.push_back(shown_(each));
   exec.left_out = what.left_out;
   exec.note = what.unread ? "unread" : "";
   exec.told_by = told_by();
@@ -109,7 +103,7 @@ bool RunRecords::is_over_the_cap(const audit::Exec& exec) {
   if (records_ <= kMostRecords && bytes_ <= kMostBytes) return false;
   capped_ = true;
   audit::Exec capped;
-  capped.session = session_.id;
+  capped.session = session_;
   capped.exec = exec.exec;
   capped.note = "capped";
   capped.told_by = told_by();
@@ -121,7 +115,7 @@ void RunRecords::ended(const ExecEnded& what) {
   const auto found = running_.find(what.pid);
   if (found == running_.end() || found->second != what.exec) return;
   running_.erase(found);
-  append(audit::Exit{session_.id, what.exec, what.pid, what.exit_code, what.signal, told_by()});
+  append(audit::Exit{session_, what.exec, what.pid, what.exit_code, what.signal, told_by()});
 }
 
 void RunRecords::tick() {
@@ -149,7 +143,7 @@ void RunRecords::record_lost() {
     if (unwritten_->lost == 0 || !log_.healthy()) return;
     lost.count = std::exchange(unwritten_->lost, 0);
   }
-  lost.session = session_.id;
+  lost.session = session_;
   lost.note = "unrecorded";
   lost.told_by = told_by();
   append(std::move(lost));
@@ -177,14 +171,14 @@ void RunRecords::changed(const FileChanges& what) {
   audit::FilesChanged record;
   std::size_t size = 0;
   const auto write = [&] {
-    record.session = session_.id;
+    record.session = session_;
     record.note = what.partial ? "partial" : "";
     record.told_by = told_by();
     append(std::exchange(record, {}));
     size = 0;
   };
   for (const audit::FileChanged& each : what.changes) {
-    audit::FileChanged change{shown(each.path), each.change};
+    audit::FileChanged change{shown_(each.path), each.change};
     const std::size_t more = written_size(change);
     if (size + more > kChangesOfARecord) write();
     size += more;

@@ -4,7 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,7 +12,6 @@
 
 #include "audit/log.hpp"
 #include "cli/file_changes.hpp"
-#include "proxy/session.hpp"
 #include "sandbox-launcher/exec_report.hpp"
 
 namespace warder {
@@ -28,7 +27,9 @@ class RunRecords {
   static constexpr std::uint64_t kMostBytes = 64 << 20;  // of arguments, paths and directories
   static constexpr unsigned kMostUnwritten = 256;        // the programs wait for the log then
 
-  RunRecords(audit::Log& log, const Session& session, Teller teller);
+  // Any text of the sandbox's, without its secrets.
+  using Shown = std::function<std::string(const std::string&)>;
+  RunRecords(audit::Log& log, std::string session, Shown shown, Teller teller);
   ~RunRecords();
   RunRecords(const RunRecords&) = delete;
 
@@ -56,11 +57,11 @@ class RunRecords {
   void record_repeated();
   void record_lost();
   void append(audit::Record record);
-  std::string shown(const std::string& text) const;
   std::string told_by() const;
 
   audit::Log& log_;
-  const Session& session_;
+  const std::string session_;
+  const Shown shown_;
   const Teller teller_;
   std::shared_ptr<Unwritten> unwritten_;
   std::unordered_map<std::string, Equal> equals_;  // of this second

@@ -143,7 +143,7 @@ struct RunService::Run {
   RunWelcome welcome;
   unsigned uid = 0;  // whose it is
   std::shared_ptr<Session> session;
-  std::optional<RunRecords> records;  // from its start on
+  std::unique_ptr<RunRecords> records;  // from its start on
   std::shared_ptr<SayQueue> say = std::make_shared<SayQueue>();
 };
 
@@ -212,7 +212,7 @@ bool RunService::serve(Run& run, int socket) {
     (void)send_message(socket, R"({"error": "the audit log cannot be written: nothing was run"})");
     return false;
   }
-  run.records.emplace(parts_.log, *run.session, RunRecords::Teller::runner);
+  run.records = records_of(parts_.log, *run.session, RunRecords::Teller::runner);
   parts_.process.serve_sandbox(run.session, listeners_from(*named, std::move(message.fds)));
   // A reload knew nothing of it until now, and one that is to come will.
   if (parts_.config.now() == run.config) return true;

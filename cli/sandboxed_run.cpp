@@ -92,7 +92,8 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   socket.open(gateway.sessions(), *log, clock, reload);
   SecretWatch watch({store, gateway.sessions(), *log, spec.announce});
   if (policy->observes && spec.announce) spec.announce(kObserving);
-  RunRecords records(*log, *session, RunRecords::Teller::launcher);
+  const auto owned = records_of(*log, *session, RunRecords::Teller::launcher);
+  RunRecords& records = *owned;
   const FileListing before = listing.get();
   ExecReader reader(sandbox.take_reports(), [&records](const std::vector<std::string>& packets) {
     records.tick();

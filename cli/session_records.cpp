@@ -11,6 +11,8 @@
 #include "cli/state.hpp"
 #include "config/load.hpp"
 #include "config/trust_store.hpp"
+#include "proxy/judge.hpp"
+#include "secrets/known_token.hpp"
 
 namespace warder {
 namespace {
@@ -82,6 +84,20 @@ bool record_rest(audit::Log& log, Session& session, audit::Burst& strangers) {
   intent.decision = "deny";
   intent.reason = Reason::not_authenticated;
   return record_now(log, std::move(intent));
+}
+
+std::string recorded_text(const Session& session, const std::string& text) {
+  const auto secrets = session.secrets.now();
+  std::string masked = text;
+  if (!secrets->mask_set().empty()) secrets->mask_set().mask(masked);
+  masked = without_placeholders(masked, *secrets);
+  return holds_known_token(masked) ? "[credential]" : masked;
+}
+
+std::unique_ptr<RunRecords> records_of(audit::Log& log, const Session& session,
+                                       RunRecords::Teller teller) {
+  const auto shown = [&session](const std::string& text) { return recorded_text(session, text); };
+  return std::make_unique<RunRecords>(log, session.id, shown, teller);
 }
 
 bool record_end(audit::Log& log, const Session& session, int exit_code, const RunRecords* records,

@@ -45,6 +45,13 @@ bool record_start(audit::Log& log, const Session& session, const Config& config,
                   std::vector<std::string> command, const SessionOrigin& origin);
 // The refused strangers of a listener that were only counted so far, by their number.
 bool record_rest(audit::Log& log, Session& session, audit::Burst& strangers);
+// Text of the sandbox's as a record shows it: values and placeholders of its secrets as [secret:NAME], and none that
+// holds another credential.
+std::string recorded_text(const Session& session, const std::string& text);
+// What ran in the session. It has to outlive that.
+std::unique_ptr<RunRecords> records_of(audit::Log& log, const Session& session,
+                                       RunRecords::Teller teller);
+
 // `records`: of what ran in it; null: nobody saw that. `is_gone`: its runner went without a word.
 bool record_end(audit::Log& log, const Session& session, int exit_code,
                 const RunRecords* records = nullptr, bool is_gone = false);
