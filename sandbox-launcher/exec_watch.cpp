@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <vector>
 
 #include "sandbox-launcher/exec_memory.hpp"
 
@@ -219,6 +220,10 @@ void ExecWatch::flush() {
 
 void ExecWatch::finish(pid_t command, int status, int limit_ms) {
   ended(command, status);
+  // Those that ended before it, and that epoll has not told of yet.
+  std::vector<pid_t> others;
+  for (const auto& [process, known] : processes_) others.push_back(process);
+  for (const pid_t process : others) look_at(process, 0);
   ExecsDone done;
   done.execs = execs_;
   done.missing = missing_;

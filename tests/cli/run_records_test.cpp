@@ -120,7 +120,7 @@ TEST_CASE("attack: executions without end do not fill the disk") {
 TEST_CASE("attack: few executions with long arguments do not fill the disk either") {
   World world;
   const std::string long_one(kMostArgumentBytes, 'x');
-  for (int i = 0; i < 9'000; ++i)
+  for (int i = 0; i < 12'000; ++i)
     world.execute({"true", std::to_string(i), long_one, long_one, long_one});
   std::size_t bytes = 0;
   for (const audit::Exec& each : world.log.all<audit::Exec>()) {
