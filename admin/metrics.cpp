@@ -215,6 +215,10 @@ struct Metrics::Series {
     (change.change == "refused" ? reloads_refused : policy_changes).Increment();
   }
   void take(const audit::SessionStart&) {}
+  // What runs inside a sandbox is for the record, not for a counter.
+  void take(const audit::Exec&) {}
+  void take(const audit::Exit&) {}
+  void take(const audit::FilesChanged&) {}
   void take(const audit::SessionEnd&) {}
 };
 

@@ -211,7 +211,7 @@ int run_gateway(const GatewayArgs& args) {
     };
     session->summon = session->announce;
     if (policy.observes) session->announce(kObserving);
-    if (!record_start(*log, *session, config, {"(listener)", shown(listener)}))
+    if (!record_start(*log, *session, config, {"(listener)", shown(listener)}, {::getuid()}))
       throw RunRefused("the audit log cannot be written: nothing was opened", 125);
     files.write(listener, placeholders);
     auto access = std::make_shared<const ProxyAccess>(std::move(session), store.token_of(listener),

@@ -7,10 +7,12 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <future>
 #include <system_error>
 #include <thread>
 
 #include "cli/environment.hpp"
+#include "cli/exec_reader.hpp"
 #include "cli/harden.hpp"
 #include "cli/run_protocol.hpp"
 #include "cli/sandbox_start.hpp"
@@ -111,6 +113,10 @@ void hand_over(int socket, SandboxListeners& listeners) {
   for (const auto& [name, fd] : places) fd->reset();
 }
 
+bool tell(int socket, const RunReport& report) {
+  return send_message(socket, json::serialize(to_json(report)));
+}
+
 // Prints what the gateway says while CMD runs, and keeps its last word.
 class Listening {
  public:
@@ -172,6 +178,8 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   covered.push_back(runtime_directory());
   covered.push_back(state_directory());
   std::vector<fs::path> frozen(welcome->frozen.begin(), welcome->frozen.end());
+  auto files = std::async(std::launch::async,
+                          [&spec, covered] { return FileListing(spec.workspace, covered); });
   WorkingTree tree(spec, covered, frozen, new_run_id());
   tree.set_variables(env);
   Sandbox sandbox =
@@ -183,11 +191,19 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
     throw RunRefused(error->is_string() ? std::string(error->as_string()) : "refused", 125);
   }
   Listening listening(socket.get(), spec.announce, spec.summon);
+  const FileListing before = files.get();
   RunOutcome outcome;
   try {
+    // With the gateway the network has gone, and CMD goes on without either.
+    ExecReader reader(sandbox.take_reports(), [&](const std::vector<std::string>& packets) {
+      if (!packets.empty()) (void)tell(socket.get(), {packets, std::nullopt});
+      return true;
+    });
     let_go(sandbox);
     outcome.exit_code = sandbox.wait();
     tree.finish();
+    reader.join();
+    (void)tell(socket.get(), {{}, before.changes()});
   } catch (...) {
     ::shutdown(socket.get(), SHUT_RDWR);  // ends the thread that listens
     throw;

@@ -156,6 +156,7 @@ std::string rest_of_profile(const Profile& profile) {
 
 void take_profile(const Profile& profile, RunSpec& spec) {
   spec.home = profile.home;
+  spec.profile = profile.name;
   spec.set_env = profile.environment;
   spec.env.insert(spec.env.end(), profile.pass.begin(), profile.pass.end());
 }

@@ -1,5 +1,7 @@
 #include "cli/run_protocol.hpp"
 
+#include "base/encoding.hpp"
+
 namespace warder {
 namespace {
 
@@ -43,6 +45,35 @@ auto guarded_read(const json::value& from, Read read)
   }
 }
 
+std::string decoded(const json::value& from) {
+  auto bytes = base64_decode(from.as_string());
+  if (!bytes) throw std::out_of_range("not in base64");
+  return std::move(*bytes);
+}
+
+json::object to_json(const FileChanges& files) {
+  json::array changes;
+  for (const audit::FileChanged& each : files.changes)
+    changes.push_back(json::array{base64_encode(each.path), each.change});
+  return json::object{{"changes", std::move(changes)},
+                      {"git_objects", files.git_objects},
+                      {"more", files.more},
+                      {"partial", files.partial}};
+}
+
+FileChanges file_changes_from(const json::object& from) {
+  FileChanges files;
+  for (const json::value& each : from.at("changes").as_array()) {
+    const json::array& pair = each.as_array();
+    if (files.changes.size() >= FileListing::kMostChanges) throw std::out_of_range("too many");
+    files.changes.push_back({decoded(pair.at(0)), std::string(pair.at(1).as_string())});
+  }
+  files.git_objects = from.at("git_objects").to_number<std::uint64_t>();
+  files.more = from.at("more").to_number<std::uint64_t>();
+  files.partial = from.at("partial").as_bool();
+  return files;
+}
+
 Reason reason_from(std::string_view word) {
   for (int i = 0; i <= static_cast<int>(Reason::internal); ++i) {
     if (to_string(static_cast<Reason>(i)) == word) return static_cast<Reason>(i);
@@ -68,6 +99,14 @@ json::value to_json(const RunWelcome& welcome) {
 
 json::value to_json(const RunListeners& listeners) {
   return json::object{{"port", listeners.port}, {"names", list(listeners.names)}};
+}
+
+json::value to_json(const RunReport& report) {
+  json::array packets;
+  for (const std::string& each : report.packets) packets.emplace_back(base64_encode(each));
+  json::object out{{"packets", std::move(packets)}};
+  if (report.files) out["files"] = to_json(*report.files);
+  return out;
 }
 
 json::value to_json(const RunEnd& end) {
@@ -103,6 +142,17 @@ std::optional<RunWelcome> run_welcome_from(const json::value& from) {
 std::optional<RunListeners> run_listeners_from(const json::value& from) {
   return guarded_read(from, [](const json::object& object) {
     return RunListeners{object.at("port").to_number<std::uint16_t>(), texts(object, "names")};
+  });
+}
+
+std::optional<RunReport> run_report_from(const json::value& from) {
+  return guarded_read(from, [](const json::object& object) {
+    RunReport report;
+    for (const json::value& each : object.at("packets").as_array())
+      report.packets.push_back(decoded(each));
+    if (const json::value* files = object.if_contains("files"))
+      report.files = file_changes_from(files->as_object());
+    return report;
   });
 }
 

@@ -6,6 +6,7 @@
 //   run → gateway   RunListeners with the sandbox's listening sockets
 //   gateway → run   {"go": true}: the session's start is on the disk and it is served; or {"error": "…"}
 //   gateway → run   {"say": "…"}, any time: a line for the person; {"summon": "…"}: one who should answer
+//   run → gateway   RunReport, any time: what is executed in the sandbox, and at the end what it changed
 //   run → gateway   {"exit": code}; a peer that goes without it is taken for killed
 //   gateway → run   RunEnd
 #pragma once
@@ -18,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/file_changes.hpp"
 #include "proxy/denials.hpp"
 
 namespace warder {
@@ -46,6 +48,12 @@ struct RunListeners {
   std::vector<std::string> names;  // "tcp4", "dns_udp6", …: of the descriptors, in their order
 };
 
+// Told by the run, which the gateway has to believe.
+struct RunReport {
+  std::vector<std::string> packets;  // sandbox-launcher/exec_report.hpp; in base64
+  std::optional<FileChanges> files;  // names in base64
+};
+
 struct RunEnd {
   std::vector<Denial> denials;
   std::uint64_t others = 0;
@@ -57,11 +65,13 @@ struct RunEnd {
 boost::json::value to_json(const RunRequest& request);
 boost::json::value to_json(const RunWelcome& welcome);
 boost::json::value to_json(const RunListeners& listeners);
+boost::json::value to_json(const RunReport& report);
 boost::json::value to_json(const RunEnd& end);
 // nullopt: it is not one.
 std::optional<RunRequest> run_request_from(const boost::json::value& json);
 std::optional<RunWelcome> run_welcome_from(const boost::json::value& json);
 std::optional<RunListeners> run_listeners_from(const boost::json::value& json);
+std::optional<RunReport> run_report_from(const boost::json::value& json);
 std::optional<RunEnd> run_end_from(const boost::json::value& json);
 
 }  // namespace warder

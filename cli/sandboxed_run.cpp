@@ -1,17 +1,23 @@
 #include "cli/sandboxed_run.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
 
 #include "audit/log.hpp"
 #include "cli/environment.hpp"
+#include "cli/exec_reader.hpp"
 #include "cli/gateway_process.hpp"
 #include "cli/harden.hpp"
 #include "cli/make_session.hpp"
 #include "cli/private_home.hpp"
 #include "cli/protected_paths.hpp"
+#include "cli/run_records.hpp"
 #include "cli/run_socket.hpp"
 #include "cli/sandbox_start.hpp"
 #include "cli/secret_store.hpp"
@@ -72,9 +78,14 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   session->summon = spec.summon;
   SandboxTrust trust{gateway.authority().pem(), gateway.authority().subject_hash(),
                      std::move(callers)};
+  // While the sandbox is being made. Where the listing fails, nothing is run.
+  auto listing = std::async(std::launch::async, [&spec, covered_at_start] {
+    return FileListing(spec.workspace, covered_at_start);
+  });
   Sandbox sandbox =
       start_sandbox(spec, trust, std::move(env), std::move(covered), believed, tree, home.trees());
-  if (!record_start(*log, *session, spec.config, spec.argv))
+  if (!record_start(*log, *session, spec.config, spec.argv,
+                    {::getuid(), spec.workspace, spec.profile}))
     throw RunRefused("the audit log cannot be written: nothing was run", 125);
   gateway.start();
   gateway.serve_sandbox(session, std::move(sandbox.listeners()));
@@ -85,14 +96,25 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   socket.open(gateway.sessions(), *log, clock, reload);
   SecretWatch watch({store, gateway.sessions(), *log, spec.announce});
   if (policy->observes && spec.announce) spec.announce(kObserving);
+  const auto owned = records_of(*log, *session, RunRecords::Teller::launcher);
+  RunRecords& records = *owned;
+  const FileListing before = listing.get();
+  ExecReader reader(sandbox.take_reports(), [&records](const std::vector<std::string>& packets) {
+    records.tick();
+    return std::all_of(packets.begin(), packets.end(),
+                       [&](const std::string& packet) { return records.take(packet); });
+  });
   let_go(sandbox);
   outcome.exit_code = sandbox.wait();
   tree.finish();
 
+  reader.join();
+  records.changed(before.changes());
   watch.stop();
   socket.close();
   gateway.stop();
-  const bool ended = record_end(*log, *session, outcome.exit_code);
+  const bool told = records.finish();
+  const bool ended = record_end(*log, *session, outcome.exit_code, &records) && told;
   outcome.audit_whole = log->close() && ended;
   outcome.denials = session->denials.list();
   outcome.other_denials = session->denials.others();

@@ -25,6 +25,7 @@ struct RunSpec {
   std::vector<std::filesystem::path> read_only;  // absolute
   std::vector<std::filesystem::path> read_write;
   std::vector<HomePlace> home;                       // of the caller's home
+  std::string profile;                               // its name, for the record; empty: none
   std::map<std::string, std::string> set_env;        // variables with a value of their own
   std::function<void(const std::string&)> announce;  // lines for the person; may be empty
   std::function<void(const std::string&)> summon;    // the same where an answer is wanted

@@ -1,5 +1,9 @@
 #include "cli/session_records.hpp"
 
+#include <pwd.h>
+#include <sys/utsname.h>
+
+#include <array>
 #include <future>
 #include <stdexcept>
 
@@ -7,8 +11,24 @@
 #include "cli/state.hpp"
 #include "config/load.hpp"
 #include "config/trust_store.hpp"
+#include "proxy/judge.hpp"
+#include "secrets/known_token.hpp"
 
 namespace warder {
+namespace {
+
+std::string name_of(std::int64_t uid) {
+  if (uid < 0) return "";
+  std::array<char, 4096> room{};
+  passwd entry{};
+  passwd* found = nullptr;
+  const int failed =
+      ::getpwuid_r(static_cast<uid_t>(uid), &entry, room.data(), room.size(), &found);
+  return failed == 0 && found != nullptr ? found->pw_name : "";
+}
+
+}  // namespace
+
 bool record_now(audit::Log& log, audit::Record what) {
   return record_at_once(log, std::move(what)).has_value();
 }
@@ -32,8 +52,17 @@ std::unique_ptr<audit::Log> open_audit_log(const std::filesystem::path& file,
 }
 
 bool record_start(audit::Log& log, const Session& session, const Config& config,
-                  std::vector<std::string> command) {
+                  std::vector<std::string> command, const SessionOrigin& origin) {
   audit::SessionStart start;
+  utsname machine{};
+  ::uname(&machine);
+  start.uid = origin.uid;
+  start.user = name_of(origin.uid);
+  start.host = machine.nodename;
+  start.cwd = origin.cwd.string();
+  if (!config.bytes.empty()) start.config_sha256 = sha256_hex(config.bytes);
+  start.profile = origin.profile;
+  start.kernel = std::string(machine.sysname) + " " + machine.release;
   start.session = session.id;
   start.policy = session.policy.now()->policy.name();
   start.policy_sha256 = sha256_hex(to_yaml(config, start.policy));
@@ -57,12 +86,29 @@ bool record_rest(audit::Log& log, Session& session, audit::Burst& strangers) {
   return record_now(log, std::move(intent));
 }
 
-bool record_end(audit::Log& log, const Session& session, int exit_code) {
+std::string recorded_text(const Session& session, const std::string& text) {
+  const auto secrets = session.secrets.now();
+  std::string masked = text;
+  if (!secrets->mask_set().empty()) secrets->mask_set().mask(masked);
+  masked = without_placeholders(masked, *secrets);
+  return holds_known_token(masked) ? "[credential]" : masked;
+}
+
+std::unique_ptr<RunRecords> records_of(audit::Log& log, const Session& session,
+                                       RunRecords::Teller teller) {
+  const auto shown = [&session](const std::string& text) { return recorded_text(session, text); };
+  return std::make_unique<RunRecords>(log, session.id, shown, teller);
+}
+
+bool record_end(audit::Log& log, const Session& session, int exit_code, const RunRecords* records,
+                bool is_gone) {
   audit::SessionEnd end;
   end.session = session.id;
   end.exit_code = exit_code;
   end.exchanges = session.exchanges;
   end.refused = session.denials.total();
+  if (records != nullptr) records->sum_up(end);
+  if (is_gone) end.ended = "gone";
   return record_now(log, std::move(end));
 }
 

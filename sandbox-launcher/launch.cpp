@@ -1,10 +1,13 @@
 #include "sandbox-launcher/launch.hpp"
 
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -111,7 +114,7 @@ Prepared prepare(const LaunchPlan& plan, const Identity& identity, int status) {
 }
 
 [[noreturn]] void execute_bubblewrap(const LaunchPlan& plan, Prepared prepared, int control,
-                                     int status) {
+                                     int status, int reports) {
   // Its other end is in the gateway's process: nothing inside may hold it.
   ::fcntl(control, F_SETFD, FD_CLOEXEC);
   // bubblewrap closes its own before CMD starts; the first process inside needs one for Ctrl-Z.
@@ -124,7 +127,8 @@ Prepared prepare(const LaunchPlan& plan, const Identity& identity, int status) {
                                  kInitPath,
                                  "--init",
                                  plan.foreground == Foreground::yes ? "foreground" : "background",
-                                 std::to_string(status_of_init.get())};
+                                 std::to_string(status_of_init.get()),
+                                 std::to_string(reports)};
   append(words, plan.spec.argv);
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -141,12 +145,29 @@ void tell(int control, const LaunchError& error) {
                      std::string("failed ") + std::to_string(error.exit_code) + " " + error.what());
 }
 
+// The answer "go on" to an execve() that waits.
+bool can_watch_executions() {
+  utsname kernel{};
+  int major = 0;
+  int minor = 0;
+  if (::uname(&kernel) != 0 || std::sscanf(kernel.release, "%d.%d", &major, &minor) != 2)
+    return false;
+  const std::uint32_t notify = SECCOMP_RET_USER_NOTIF;
+  return (major > 5 || (major == 5 && minor >= 5)) &&
+         ::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &notify) == 0;
+}
+
 void check_requirements() {
+  if (!can_watch_executions()) {
+    throw LaunchError(
+        "cannot watch what is executed: this needs Linux 5.5 or newer with seccomp "
+        "(CONFIG_SECCOMP_FILTER)");
+  }
   if (::access(kBubblewrap, X_OK) != 0)
     throw launch_error("find /usr/bin/bwrap", Cause::no_bubblewrap);
 }
 
-void launch_or_throw(int control, int status) {
+void launch_or_throw(int control, int status, int reports) {
   Message first;
   if (!receive_message(control, first)) throw LaunchError("warder closed the control socket");
   const LaunchPlan plan = plan_from_json(first.text);
@@ -173,16 +194,16 @@ void launch_or_throw(int control, int status) {
 
   // bubblewrap must outlive a Ctrl-C that CMD handles; the first process inside sets CMD's own back to the default.
   for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) std::signal(number, SIG_IGN);
-  execute_bubblewrap(plan, std::move(prepared), control, status);
+  execute_bubblewrap(plan, std::move(prepared), control, status, reports);
 }
 
 }  // namespace
 
-int launch(int control, int status) {
+int launch(int control, int status, int reports) {
   die_with_parent();
   ::umask(022);
   try {
-    launch_or_throw(control, status);
+    launch_or_throw(control, status, reports);
   } catch (const LaunchError& error) {
     tell(control, error);
     return error.exit_code;

@@ -9,13 +9,13 @@
 #include "sandbox-launcher/probe.hpp"
 
 int main(int argc, char** argv) {
-  if (argc >= 5 && std::strcmp(argv[1], "--init") == 0) {
+  if (argc >= 6 && std::strcmp(argv[1], "--init") == 0) {
     const bool foreground = std::strcmp(argv[2], "foreground") == 0;
-    return warder::run_init(argv + 4, foreground ? warder::Foreground::yes : warder::Foreground::no,
-                            std::atoi(argv[3]));
+    return warder::run_init(argv + 5, foreground ? warder::Foreground::yes : warder::Foreground::no,
+                            std::atoi(argv[3]), std::atoi(argv[4]));
   }
-  if (argc == 4 && std::strcmp(argv[1], "--control") == 0) {
-    return warder::launch(std::atoi(argv[2]), std::atoi(argv[3]));
+  if (argc == 5 && std::strcmp(argv[1], "--control") == 0) {
+    return warder::launch(std::atoi(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]));
   }
   if (argc == 5 && std::strcmp(argv[1], "--probe") == 0) {
     return warder::probe(argv[2], argv[3], argv[4]);

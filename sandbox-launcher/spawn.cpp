@@ -39,7 +39,7 @@ LaunchFailure parse_failure(const std::string& text) {
 }
 
 // Between fork and exec: only what is safe there.
-[[noreturn]] void become_launcher(const char* launcher, int control, int status) {
+[[noreturn]] void become_launcher(const char* launcher, int control, int status, int reports) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   sigset_t none;
   sigemptyset(&none);
@@ -47,15 +47,23 @@ LaunchFailure parse_failure(const std::string& text) {
   // Whatever else is open here is none of the sandbox's business.
   constexpr int kControl = 3;
   constexpr int kStatus = 4;
+  constexpr int kReports = 5;
   const int moved_control = ::fcntl(control, F_DUPFD, 10);
   const int moved_status = ::fcntl(status, F_DUPFD, 10);
+  const int moved_reports = ::fcntl(reports, F_DUPFD, 10);
   ::dup2(moved_control, kControl);
   ::dup2(moved_status, kStatus);
-  ::close_range(5, ~0U, 0);
+  ::dup2(moved_reports, kReports);
+  ::close_range(6, ~0U, 0);
   char control_flag[] = "--control";
   char control_number[] = "3";
   char status_number[] = "4";
-  char* const argv[] = {const_cast<char*>(launcher), control_flag, control_number, status_number,
+  char reports_number[] = "5";
+  char* const argv[] = {const_cast<char*>(launcher),
+                        control_flag,
+                        control_number,
+                        status_number,
+                        reports_number,
                         nullptr};
   char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
   char* const env[] = {path, nullptr};
@@ -123,8 +131,10 @@ void Sandbox::keep_signals_for_wait() {
 std::variant<Sandbox, LaunchFailure> Sandbox::start(const SandboxSpec& spec, const Caller& caller,
                                                     const std::filesystem::path& launcher) {
   std::array<int, 2> pair{};
+  std::array<int, 2> reports{};
   std::array<int, 2> pipe{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0 ||
+      ::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, reports.data()) != 0 ||
       ::pipe2(pipe.data(), O_CLOEXEC) != 0) {
     return failure("cannot make a control socket: " + std::string(std::strerror(errno)));
   }
@@ -133,14 +143,19 @@ std::variant<Sandbox, LaunchFailure> Sandbox::start(const SandboxSpec& spec, con
   Fd theirs(pair[1]);
   sandbox.status_ = Fd(pipe[0]);
   Fd status_write(pipe[1]);
+  sandbox.reports_ = Fd(reports[0]);
+  Fd their_reports(reports[1]);
   ::fcntl(sandbox.status_.get(), F_SETFL, O_NONBLOCK);
   const std::string path = launcher.string();
   sandbox.pid_ = ::fork();
   if (sandbox.pid_ < 0)
     return failure("cannot start a process: " + std::string(std::strerror(errno)));
-  if (sandbox.pid_ == 0) become_launcher(path.c_str(), theirs.get(), status_write.get());
+  if (sandbox.pid_ == 0) {
+    become_launcher(path.c_str(), theirs.get(), status_write.get(), their_reports.get());
+  }
   theirs.reset();
   status_write.reset();
+  their_reports.reset();
 
   // In a pipeline the others of the job need the terminal as well (`warder run -- … | less`).
   const bool whole_job =
@@ -181,6 +196,7 @@ Sandbox& Sandbox::operator=(Sandbox&& other) noexcept {
   control_ = std::move(other.control_);
   status_ = std::move(other.status_);
   listeners_ = std::move(other.listeners_);
+  reports_ = std::move(other.reports_);
   return *this;
 }
 

@@ -115,6 +115,9 @@ class Sandbox {
   ~Sandbox();  // kills what is left and reaps it
 
   SandboxListeners& listeners() { return listeners_; }
+  // A SEQPACKET socket on which the sandbox's first process tells what is executed (exec_report.hpp), until its end.
+  // While nobody reads, nothing is executed.
+  Fd take_reports() { return std::move(reports_); }
   pid_t pid() const { return pid_; }
 
   // Lets CMD run.
@@ -134,6 +137,7 @@ class Sandbox {
   std::chrono::steady_clock::time_point kill_at_ = std::chrono::steady_clock::time_point::max();
   Fd status_;  // what bubblewrap says of its child: its pid, its exit code
   SandboxListeners listeners_;
+  Fd reports_;
 };
 
 }  // namespace warder
