@@ -98,7 +98,7 @@ class Init {
 
 int run_init(char** argv, Foreground foreground, int status) {
   ::fcntl(status, F_SETFD, FD_CLOEXEC);
-  // CMD has our uid. It must not trace us or take our descriptors: what comes out of that pipe, Warder acts on outside.
+  // CMD has our uid. It must not trace us or take our descriptors: what comes out of that socket, Warder acts on outside.
   if (::prctl(PR_SET_DUMPABLE, 0) != 0) {
     std::fprintf(stderr, "warder: cannot close the sandbox's first process to others: %s\n",
                  std::strerror(errno));
@@ -108,6 +108,7 @@ int run_init(char** argv, Foreground foreground, int status) {
   sigfillset(&all);
   // Blocked signals wait for sigwaitinfo(); for the first process of a namespace unblocked ones would be dropped.
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  (void)!::write(status, kInitLine, std::strlen(kInitLine));
   const pid_t command = ::fork();
   if (command < 0) {
     std::fprintf(stderr, "warder: cannot start a process in the sandbox: %s\n",

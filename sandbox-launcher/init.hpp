@@ -5,7 +5,9 @@
 
 namespace warder {
 
-// What it writes to the status pipe when CMD stops (Ctrl-Z): `warder` then stops too, and the shell has its job.
+// What it writes to the status socket once it takes signals: `warder` sends CMD's to whoever says this.
+inline constexpr const char* kInitLine = "{ \"init\": 1 }\n";
+// What it writes when CMD stops (Ctrl-Z): `warder` then stops too, and the shell has its job.
 inline constexpr const char* kStoppedLine = "{ \"stopped\": 1 }\n";
 // The value of the SIGCONT that continues it: whether CMD gets the terminal back.
 enum class Continued : int { in_background = 0, in_foreground = 1 };

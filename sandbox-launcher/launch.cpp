@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "sandbox-launcher/launch_error.hpp"
 #include "sandbox-launcher/network.hpp"
 #include "sandbox-launcher/plan.hpp"
+#include "sandbox-launcher/process_namespace.hpp"
 #include "sandbox-launcher/seccomp.hpp"
 #include "sandbox-launcher/view.hpp"
 
@@ -27,9 +27,6 @@ namespace {
 
 constexpr const char* kBubblewrap = "/usr/bin/bwrap";
 constexpr const char* kInitPath = "/.warder-init";
-
-// The kernel forgets the parent-death signal whenever credentials change: said again after each such step.
-void die_with_parent() { ::prctl(PR_SET_PDEATHSIG, SIGKILL); }
 
 Fd memory_file(const char* name) {
   Fd file(::memfd_create(name, 0));
@@ -156,6 +153,7 @@ void launch_or_throw(int control, int status) {
   die_with_parent();
   enter_network_namespace(identity.uid, identity.gid);
   die_with_parent();
+  enter_process_namespace(control, status);
   const SandboxListeners listeners = make_network();
   Prepared prepared = prepare(plan, identity, status);
 

@@ -5,7 +5,9 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -23,6 +25,7 @@ namespace warder {
 namespace {
 
 constexpr std::chrono::seconds kGrace{5};  // between a forwarded SIGTERM and the end of everything
+constexpr std::chrono::seconds kLastWait{2};  // for the kernel to end it
 
 LaunchFailure failure(std::string message, int code = 125) {
   return {std::move(message) + "; nothing was run", code};
@@ -61,32 +64,6 @@ LaunchFailure parse_failure(const std::string& text) {
   ::_exit(127);
 }
 
-// The number after the first `key` in bubblewrap's status lines, such as { "exit-code": 7 }. What stands later does not
-// count: bubblewrap says each thing once, and the first one before anything of the sandbox runs.
-int number_after(const std::string& text, const char* key, int otherwise) {
-  const std::size_t at = text.find(key);
-  if (at == std::string::npos) return otherwise;
-  const std::size_t colon = text.find(':', at);
-  return colon == std::string::npos ? otherwise : std::atoi(text.c_str() + colon + 1);
-}
-
-void take_status(Fd& pipe, std::string& into) {
-  std::array<char, 512> piece{};
-  for (;;) {
-    const ssize_t n = ::read(pipe.get(), piece.data(), piece.size());
-    if (n == 0) pipe.reset();  // at its end it would be ready for ever
-    if (n <= 0) return;
-    into.append(piece.data(), static_cast<std::size_t>(n));
-  }
-}
-
-bool take_line(std::string& said, const std::string& line) {
-  const std::size_t at = said.find(line);
-  if (at == std::string::npos) return false;
-  said.erase(at, line.size());
-  return true;
-}
-
 // CMD has stopped (Ctrl-Z): so do we, and the shell sees its job stop. Afterwards CMD goes on as we do.
 void stop_with(BorrowedTerminal& terminal, int inside) {
   terminal.take_back();
@@ -114,17 +91,14 @@ void Sandbox::keep_signals_for_wait() {
 std::variant<Sandbox, LaunchFailure> Sandbox::start(const SandboxSpec& spec, const Caller& caller,
                                                     const std::filesystem::path& launcher) {
   std::array<int, 2> pair{};
-  std::array<int, 2> pipe{};
+  Sandbox sandbox;
+  Fd status_write;
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0 ||
-      ::pipe2(pipe.data(), O_CLOEXEC) != 0) {
+      !sandbox.status_.open(status_write)) {
     return failure("cannot make a control socket: " + std::string(std::strerror(errno)));
   }
-  Sandbox sandbox;
   sandbox.control_ = Fd(pair[0]);
   Fd theirs(pair[1]);
-  sandbox.status_ = Fd(pipe[0]);
-  Fd status_write(pipe[1]);
-  ::fcntl(sandbox.status_.get(), F_SETFL, O_NONBLOCK);
   const std::string path = launcher.string();
   sandbox.pid_ = ::fork();
   if (sandbox.pid_ < 0)
@@ -151,6 +125,11 @@ std::variant<Sandbox, LaunchFailure> Sandbox::start(const SandboxSpec& spec, con
   if (!answer.text.starts_with(ready) || (answer.fds.size() != 3 && answer.fds.size() != 6)) {
     return parse_failure(answer.text);
   }
+  // It said so before it was ready.
+  sandbox.status_.take();
+  sandbox.first_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, sandbox.status_.first(), 0)));
+  if (!sandbox.first_)
+    return failure("cannot open the sandbox's process: " + std::string(std::strerror(errno)));
   SandboxListeners& listeners = sandbox.listeners_;
   listeners.port = static_cast<std::uint16_t>(std::atoi(answer.text.c_str() + ready.size()));
   listeners.tcp4 = std::move(answer.fds[0]);
@@ -169,16 +148,28 @@ Sandbox::Sandbox(Sandbox&& other) noexcept { *this = std::move(other); }
 Sandbox& Sandbox::operator=(Sandbox&& other) noexcept {
   std::swap(pid_, other.pid_);
   foreground_ = other.foreground_;
+  first_ = std::move(other.first_);
   control_ = std::move(other.control_);
   status_ = std::move(other.status_);
   listeners_ = std::move(other.listeners_);
   return *this;
 }
 
+// With its first process the whole namespace ends, and then warder-sandbox by itself: nothing is alive once it is reaped.
+void Sandbox::end_now() const {
+  if (!first_ || ::syscall(SYS_pidfd_send_signal, first_.get(), SIGKILL, nullptr, 0) != 0)
+    ::kill(pid_, SIGKILL);
+}
+
 Sandbox::~Sandbox() {
   if (pid_ <= 0) return;
-  ::kill(pid_, SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  end_now();
+  const auto deadline = std::chrono::steady_clock::now() + kLastWait;
+  for (;;) {
+    const pid_t ended = ::waitpid(pid_, nullptr, WNOHANG);
+    if (ended == pid_ || (ended < 0 && errno != EINTR)) return;
+    if (std::chrono::steady_clock::now() >= deadline) ::kill(pid_, SIGKILL);
+    ::usleep(1'000);
   }
 }
 
@@ -196,7 +187,7 @@ void Sandbox::forward(const signalfd_siginfo& what, int inside) {
     ::kill(inside, static_cast<int>(what.ssi_signo));
   } else {
     ended_early_by_ = static_cast<int>(what.ssi_signo);
-    ::kill(pid_, SIGKILL);
+    end_now();
   }
   if (what.ssi_signo == SIGTERM || what.ssi_signo == SIGHUP) {
     kill_at_ = std::min(kill_at_, std::chrono::steady_clock::now() + kGrace);
@@ -207,26 +198,25 @@ int Sandbox::wait() {
   BorrowedTerminal terminal;
   const sigset_t handled = handled_signals();
   const Fd signals(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
-  std::string said;
   for (;;) {
-    std::array<pollfd, 2> ready{{{signals.get(), POLLIN, 0}, {status_.get(), POLLIN, 0}}};
+    std::array<pollfd, 2> ready{{{signals.get(), POLLIN, 0}, {status_.fd(), POLLIN, 0}}};
     const bool deadline = kill_at_ != std::chrono::steady_clock::time_point::max();
     ::poll(ready.data(), ready.size(), deadline ? 100 : -1);
-    take_status(status_, said);
-    const int inside = number_after(said, "\"child-pid\"", -1);
-    if (std::chrono::steady_clock::now() >= kill_at_) ::kill(pid_, SIGKILL);
+    status_.take();
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= kill_at_) end_now();
+    if (deadline && now >= kill_at_ + kLastWait) ::kill(pid_, SIGKILL);
     signalfd_siginfo what{};
     if (::read(signals.get(), &what, sizeof what) == static_cast<ssize_t>(sizeof what))
-      forward(what, inside);
-    if (take_line(said, kStoppedLine)) stop_with(terminal, inside);
+      forward(what, status_.init());
+    if (status_.take_stopped()) stop_with(terminal, status_.init());
     int status = 0;
     if (::waitpid(pid_, &status, WNOHANG) != pid_) continue;
     pid_ = -1;
-    take_status(status_, said);
+    status_.take();
     // bubblewrap says an exit code only when CMD had begun; without it the sandbox itself failed, or was killed.
     if (ended_early_by_ != 0) return 128 + ended_early_by_;
-    const int otherwise = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : 125;
-    return number_after(said, "\"exit-code\"", otherwise);
+    return status_.exit_code(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : 125);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/fd.hpp"
+#include "sandbox-launcher/status.hpp"
 
 namespace warder {
 
@@ -98,12 +99,14 @@ class Sandbox {
  private:
   Sandbox() = default;
   void forward(const signalfd_siginfo& what, int inside);
+  void end_now() const;
   pid_t pid_ = -1;
+  Fd first_;  // the first process of its process namespace
   Fd control_;
   Foreground foreground_ = Foreground::no;
   int ended_early_by_ = 0;  // a signal that came before there was a CMD to pass it to
   std::chrono::steady_clock::time_point kill_at_ = std::chrono::steady_clock::time_point::max();
-  Fd status_;  // what bubblewrap says of its child: its pid, its exit code
+  Status status_;
   SandboxListeners listeners_;
 };
 

@@ -99,10 +99,17 @@ class NamespaceHolder {
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw launch_error("make a pipe");
     Fd ready(ends[0]);
     Fd say(ends[1]);
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw launch_error("make a pipe");
+    Fd end(ends[0]);
+    until_ = Fd(ends[1]);
     pid_ = ::fork();
     if (pid_ < 0) throw launch_error("start a process");
     if (pid_ == 0) {
-      if (::unshare(CLONE_NEWUSER) == 0 && ::write(say.get(), "", 1) == 1) ::pause();
+      until_.reset();
+      char never = 0;
+      // Ends with its parent, however that ends: what unshare() does to a parent-death signal does not count.
+      if (::unshare(CLONE_NEWUSER) == 0 && ::write(say.get(), "", 1) == 1)
+        (void)!::read(end.get(), &never, 1);
       ::_exit(1);
     }
     say.reset();
@@ -132,6 +139,7 @@ class NamespaceHolder {
     }
   }
   pid_t pid_ = -1;
+  Fd until_;  // held by this process alone
 };
 
 bool set_id_map(const Fd& tree, const Fd& user_namespace, unsigned flags) {
