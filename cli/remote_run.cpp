@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -91,7 +92,8 @@ json::value receive_json(int socket) {
   return value;
 }
 
-void hand_over(int socket, SandboxListeners& listeners) {
+void hand_over(int socket, Sandbox& sandbox) {
+  SandboxListeners& listeners = sandbox.listeners();
   const std::array<std::pair<const char*, Fd*>, 6> places{{{"tcp4", &listeners.tcp4},
                                                            {"tcp6", &listeners.tcp6},
                                                            {"dns_udp4", &listeners.dns_udp4},
@@ -100,6 +102,7 @@ void hand_over(int socket, SandboxListeners& listeners) {
                                                            {"dns_tcp6", &listeners.dns_tcp6}}};
   RunListeners named;
   named.port = listeners.port;
+  named.bounds = sandbox.bounds();
   std::vector<int> fds;
   for (const auto& [name, fd] : places) {
     if (!*fd) continue;
@@ -109,6 +112,12 @@ void hand_over(int socket, SandboxListeners& listeners) {
   if (!send_message(socket, json::serialize(to_json(named)), fds)) gone();
   // Ours go: with the gateway's copies closed, nobody accepts what the sandbox dials.
   for (const auto& [name, fd] : places) fd->reset();
+}
+
+// "20260101T000000Z-ab/run/3" as one word.
+std::string name_of(std::string session) {
+  std::replace(session.begin(), session.end(), '/', '-');
+  return session;
 }
 
 // Prints what the gateway says while CMD runs, and keeps its last word.
@@ -171,9 +180,12 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   covered.push_back(fs::absolute(path).lexically_normal().parent_path());
   covered.push_back(runtime_directory());
   std::vector<fs::path> frozen(welcome->frozen.begin(), welcome->frozen.end());
-  Sandbox sandbox = start_sandbox(spec, {welcome->ca_pem, welcome->ca_hash}, std::move(env),
-                                  std::move(covered), std::move(frozen));
-  hand_over(socket.get(), sandbox.listeners());
+  Bounds bounds = welcome->bounds;
+  bounds.beneath(spec.bounds);
+  Sandbox sandbox =
+      start_sandbox(spec, {welcome->ca_pem, welcome->ca_hash}, std::move(env), std::move(covered),
+                    std::move(frozen), {bounds, name_of(welcome->session)});
+  hand_over(socket.get(), sandbox);
   const json::value answer = receive_json(socket.get());
   if (const json::value* error = answer.as_object().if_contains("error")) {
     throw RunRefused(error->is_string() ? std::string(error->as_string()) : "refused", 125);
@@ -187,7 +199,9 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
     ::shutdown(socket.get(), SHUT_RDWR);  // ends the thread that listens
     throw;
   }
-  (void)send_message(socket.get(), json::serialize(json::object{{"exit", outcome.exit_code}}));
+  outcome.bounds = sandbox.bounds();
+  (void)send_message(socket.get(),
+                     json::serialize(to_json(RunExit{outcome.exit_code, outcome.bounds})));
   auto end = listening.wait();
   if (!end) return outcome;
   outcome.audit_file = end->audit_file;

@@ -6,7 +6,7 @@
 //   run → gateway   RunListeners with the sandbox's listening sockets
 //   gateway → run   {"go": true}: the session's start is on the disk and it is served; or {"error": "…"}
 //   gateway → run   {"say": "…"}, any time: a line for the person; {"summon": "…"}: one who should answer
-//   run → gateway   {"exit": code}; a peer that goes without it is taken for killed
+//   run → gateway   RunExit; a peer that goes without it is taken for killed
 //   gateway → run   RunEnd
 #pragma once
 
@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bounds.hpp"
 #include "proxy/denials.hpp"
 
 namespace warder {
@@ -39,11 +40,19 @@ struct RunWelcome {
   std::map<std::string, std::string> placeholders;  // variable → placeholder
   std::vector<std::string> covered;
   std::vector<std::string> frozen;
+  Bounds bounds;  // of the policy
 };
 
 struct RunListeners {
   std::uint16_t port = 0;
   std::vector<std::string> names;  // "tcp4", "dns_udp6", …: of the descriptors, in their order
+  std::vector<HeldBound> bounds;   // as they are held
+};
+
+// What a run says last of all.
+struct RunExit {
+  int code = 0;
+  std::vector<HeldBound> bounds;
 };
 
 struct RunEnd {
@@ -57,11 +66,13 @@ struct RunEnd {
 boost::json::value to_json(const RunRequest& request);
 boost::json::value to_json(const RunWelcome& welcome);
 boost::json::value to_json(const RunListeners& listeners);
+boost::json::value to_json(const RunExit& exit);
 boost::json::value to_json(const RunEnd& end);
 // nullopt: it is not one.
 std::optional<RunRequest> run_request_from(const boost::json::value& json);
 std::optional<RunWelcome> run_welcome_from(const boost::json::value& json);
 std::optional<RunListeners> run_listeners_from(const boost::json::value& json);
+std::optional<RunExit> run_exit_from(const boost::json::value& json);
 std::optional<RunEnd> run_end_from(const boost::json::value& json);
 
 }  // namespace warder

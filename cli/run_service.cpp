@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <mutex>
@@ -84,6 +85,17 @@ bool are_listeners(const RunListeners& named, const std::vector<Fd>& fds) {
   return true;
 }
 
+// A run of another version might know nothing of them.
+bool holds_all(const Bounds& wanted, const std::vector<HeldBound>& held) {
+  for (std::size_t i = 0; i < kBounds; ++i) {
+    const auto bound = static_cast<Bound>(i);
+    const bool is_held = std::any_of(held.begin(), held.end(),
+                                     [&](const HeldBound& each) { return each.bound == bound; });
+    if (wanted.find(bound) && !is_held) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 // What is said to the person goes by this: written by the workers, read by the run's own thread. Bounded.
@@ -130,6 +142,7 @@ struct RunService::Run {
   RunRequest request;
   std::shared_ptr<const Config> config;  // that it began with
   RunWelcome welcome;
+  std::vector<HeldBound> bounds;  // what became of them, as it says at its end
   std::shared_ptr<Session> session;
   std::shared_ptr<SayQueue> say = std::make_shared<SayQueue>();
 };
@@ -168,6 +181,7 @@ AdminReply RunService::begin(const AdminRequest& request) {
     run->welcome.covered = strings(covered);
     const auto frozen = believed_files(*config);
     run->welcome.frozen = strings(frozen);
+    run->welcome.bounds = policy->bounds;
     run->sees({asked->workspace, parts_.log.file(), covered, frozen});
     run->session = make_session(run->welcome.session, *policy, std::move(prepared));
   } catch (const std::exception& error) {
@@ -193,7 +207,12 @@ bool RunService::serve(Run& run, int socket) {
     (void)send_message(socket, R"({"error": "these are no listening sockets"})");
     return false;
   }
-  if (!record_start(parts_.log, *run.session, *run.config, run.request.command)) {
+  if (!holds_all(run.welcome.bounds, named->bounds)) {
+    (void)send_message(socket, R"({"error": "the policy's limits (sandbox) are not held"})");
+    return false;
+  }
+  if (!record_start(parts_.log, *run.session, *run.config, run.request.command) ||
+      !record_held(parts_.log, *run.session, named->bounds)) {
     (void)send_message(socket, R"({"error": "the audit log cannot be written: nothing was run"})");
     return false;
   }
@@ -213,7 +232,8 @@ void RunService::finish(Run& run, int socket, int exit_code) {
     const std::string line = observed_line(run.session->observed);
     (void)send_message(socket, json::serialize(json::object{{"say", line}}));
   }
-  end.recorded = record_end(parts_.log, *run.session, exit_code) && parts_.log.healthy();
+  end.recorded = record_reached(parts_.log, *run.session, run.bounds) &&
+                 record_end(parts_.log, *run.session, exit_code) && parts_.log.healthy();
   end.denials = run.session->denials.list();
   end.others = run.session->denials.others();
   end.exchanges = run.session->exchanges;
@@ -234,10 +254,10 @@ void RunService::carry_on(Run& run, int socket) {
     if (waiting[0].revents == 0) continue;
     Message message;
     if (!receive_message(socket, message)) break;
-    const json::value said = parsed(message.text);
-    const json::value* code = said.is_object() ? said.as_object().if_contains("exit") : nullptr;
-    if (code == nullptr || !code->is_int64()) break;
-    exit_code = static_cast<int>(code->as_int64());
+    if (auto exit = run_exit_from(parsed(message.text))) {
+      exit_code = exit->code;
+      run.bounds = std::move(exit->bounds);
+    }
     break;
   }
   finish(run, socket, exit_code);

@@ -25,7 +25,8 @@ Caller caller_of_this_process() {
 
 Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
                       std::map<std::string, std::string> env, std::vector<fs::path> covered,
-                      std::vector<fs::path> frozen, std::vector<HomeTree> home) {
+                      std::vector<fs::path> frozen, const RunBounds& bounds,
+                      std::vector<HomeTree> home) {
   std::vector<fs::path> writable = spec.read_write;
   writable.push_back(spec.workspace);
   refuse_links(frozen, writable);
@@ -42,6 +43,8 @@ Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
   sandbox.ca_pem = trust.ca_pem;
   sandbox.bundle_pem = merged_bundle(system_bundle(), sandbox.ca_pem);
   sandbox.ca_hash = trust.ca_hash;
+  sandbox.bounds = bounds.bounds;
+  sandbox.name = bounds.run;
   auto started =
       Sandbox::start(sandbox, caller_of_this_process(), executable_directory() / "warder-sandbox");
   if (auto* failure = std::get_if<LaunchFailure>(&started))

@@ -52,6 +52,8 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   auto covered = covered_directories(spec.config, spec.workspace, outcome.audit_file);
   covered.push_back(runtime_directory());
   const std::vector<fs::path> believed = believed_files(spec.config);
+  // From the first file on that is to be removed again: SIGTERM is then looked at when everything stands.
+  Sandbox::keep_signals_for_wait();
   PrivateHomeSpec shown{spec.home, caller_home(), spec.workspace, covered};
   shown.withheld.insert(shown.withheld.end(), believed.begin(), believed.end());
   const PrivateHome home(shown, run, *store.everything());
@@ -60,7 +62,6 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   }
   RunSocket socket(run);
   const std::vector<fs::path> covered_at_start = covered;
-  Sandbox::keep_signals_for_wait();
   const auto log = open_audit_log(outcome.audit_file, run, clock);
   GatewayProcess gateway(spec.config, *log, clock);
 
@@ -68,9 +69,12 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   session->announce = spec.announce;
   session->summon = spec.summon;
   SandboxTrust trust{gateway.authority().pem(), gateway.authority().subject_hash()};
-  Sandbox sandbox =
-      start_sandbox(spec, trust, std::move(env), std::move(covered), believed, home.trees());
-  if (!record_start(*log, *session, spec.config, spec.argv))
+  Bounds bounds = policy->bounds;
+  bounds.beneath(spec.bounds);
+  Sandbox sandbox = start_sandbox(spec, trust, std::move(env), std::move(covered), believed,
+                                  {bounds, run}, home.trees());
+  if (!record_start(*log, *session, spec.config, spec.argv) ||
+      !record_held(*log, *session, sandbox.bounds()))
     throw RunRefused("the audit log cannot be written: nothing was run", 125);
   gateway.start();
   gateway.serve_sandbox(session, std::move(sandbox.listeners()));
@@ -87,7 +91,9 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   watch.stop();
   socket.close();
   gateway.stop();
-  const bool ended = record_end(*log, *session, outcome.exit_code);
+  outcome.bounds = sandbox.bounds();
+  const bool ended = record_reached(*log, *session, outcome.bounds) &&
+                     record_end(*log, *session, outcome.exit_code);
   outcome.audit_whole = log->close() && ended;
   outcome.denials = session->denials.list();
   outcome.other_denials = session->denials.others();

@@ -1,5 +1,6 @@
 #include "cli/session_records.hpp"
 
+#include <algorithm>
 #include <future>
 #include <stdexcept>
 
@@ -9,6 +10,21 @@
 #include "config/trust_store.hpp"
 
 namespace warder {
+namespace {
+
+bool record_bound(audit::Log& log, const Session& session, const HeldBound& held) {
+  audit::BoundState state;
+  state.session = session.id;
+  state.name = to_string(held.bound);
+  state.value = text_of(held.bound, held.value);
+  state.mechanism = held.mechanism;
+  state.state = to_string(held.end);
+  state.used = held.used;
+  return record_now(log, std::move(state));
+}
+
+}  // namespace
+
 bool record_now(audit::Log& log, audit::Record what) {
   return record_at_once(log, std::move(what)).has_value();
 }
@@ -55,6 +71,17 @@ bool record_rest(audit::Log& log, Session& session, audit::Burst& strangers) {
   intent.decision = "deny";
   intent.reason = Reason::not_authenticated;
   return record_now(log, std::move(intent));
+}
+
+bool record_held(audit::Log& log, const Session& session, const std::vector<HeldBound>& bounds) {
+  return std::all_of(bounds.begin(), bounds.end(),
+                     [&](const HeldBound& held) { return record_bound(log, session, held); });
+}
+
+bool record_reached(audit::Log& log, const Session& session, const std::vector<HeldBound>& bounds) {
+  return std::all_of(bounds.begin(), bounds.end(), [&](const HeldBound& held) {
+    return held.end == HeldBound::End::held || record_bound(log, session, held);
+  });
 }
 
 bool record_end(audit::Log& log, const Session& session, int exit_code) {

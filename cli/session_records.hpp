@@ -9,6 +9,7 @@
 
 #include "audit/burst.hpp"
 #include "audit/log.hpp"
+#include "base/bounds.hpp"
 #include "config/config.hpp"
 #include "proxy/session.hpp"
 
@@ -38,6 +39,9 @@ bool record_start(audit::Log& log, const Session& session, const Config& config,
                   std::vector<std::string> command);
 // The refused strangers of a listener that were only counted so far, by their number.
 bool record_rest(audit::Log& log, Session& session, audit::Burst& strangers);
+// What holds each bound of the sandbox; later, those that stopped something.
+bool record_held(audit::Log& log, const Session& session, const std::vector<HeldBound>& bounds);
+bool record_reached(audit::Log& log, const Session& session, const std::vector<HeldBound>& bounds);
 bool record_end(audit::Log& log, const Session& session, int exit_code);
 
 }  // namespace warder

@@ -21,19 +21,31 @@ namespace {
 // Threads included. Since Linux 5.14 counted for this sandbox alone.
 constexpr rlim_t kMostProcesses = 8'192;
 
-bool limit_processes() {
-  rlimit processes{};
-  if (::getrlimit(RLIMIT_NPROC, &processes) != 0) return false;
-  processes.rlim_cur = std::min(processes.rlim_cur, kMostProcesses);
-  processes.rlim_max = std::min(processes.rlim_max, kMostProcesses);
-  return ::setrlimit(RLIMIT_NPROC, &processes) == 0;
+// For good: both the soft and the hard one.
+bool lower(__rlimit_resource_t resource, rlim_t most) {
+  rlimit limit{};
+  if (::getrlimit(resource, &limit) != 0) return false;
+  limit.rlim_max = std::min(limit.rlim_max, most);
+  limit.rlim_cur = std::min(limit.rlim_cur, limit.rlim_max);
+  return ::setrlimit(resource, &limit) == 0;
+}
+
+bool lower_if(__rlimit_resource_t resource, const std::optional<std::uint64_t>& most) {
+  return !most || lower(resource, *most);
+}
+
+bool keep_within(const InsideBounds& bounds) {
+  const rlim_t processes = bounds.processes.value_or(kMostProcesses);
+  return lower(RLIMIT_NPROC, std::min(processes, kMostProcesses)) && lower(RLIMIT_CORE, 0) &&
+         lower_if(RLIMIT_FSIZE, bounds.file_size) && lower_if(RLIMIT_NOFILE, bounds.open_files) &&
+         lower_if(RLIMIT_DATA, bounds.data);
 }
 
 int code_of(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-[[noreturn]] void execute(char** argv, Foreground foreground) {
+[[noreturn]] void execute(char** argv, Foreground foreground, const InsideBounds& bounds) {
   if (foreground == Foreground::yes) {
     ::setpgid(0, 0);
     ::tcsetpgrp(STDIN_FILENO, ::getpid());  // every signal is blocked here, SIGTTOU too
@@ -44,7 +56,7 @@ int code_of(int status) {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  if (!limit_processes() || !confine_to_view()) {
+  if (!keep_within(bounds) || !confine_to_view()) {
     std::fprintf(stderr, "warder: cannot confine the command: %s\n", std::strerror(errno));
     ::_exit(126);
   }
@@ -96,7 +108,7 @@ class Init {
 
 }  // namespace
 
-int run_init(char** argv, Foreground foreground, int status) {
+int run_init(char** argv, Foreground foreground, int status, const InsideBounds& bounds) {
   ::fcntl(status, F_SETFD, FD_CLOEXEC);
   // CMD has our uid. It must not trace us or take our descriptors: what comes out of that socket, Warder acts on outside.
   if (::prctl(PR_SET_DUMPABLE, 0) != 0) {
@@ -115,7 +127,7 @@ int run_init(char** argv, Foreground foreground, int status) {
                  std::strerror(errno));
     return 126;
   }
-  if (command == 0) execute(argv, foreground);
+  if (command == 0) execute(argv, foreground, bounds);
   Init init(command, foreground, status);
   for (;;) {
     siginfo_t what{};

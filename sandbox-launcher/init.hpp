@@ -14,6 +14,6 @@ enum class Continued : int { in_background = 0, in_foreground = 1 };
 
 // argv: CMD and its arguments, null-terminated. Returns CMD's exit code, 128+n for a signal, 126 or 127 (with a line on
 // stderr) when it cannot be executed. Returning ends the sandbox: the kernel kills what is left.
-int run_init(char** argv, Foreground foreground, int status);
+int run_init(char** argv, Foreground foreground, int status, const InsideBounds& bounds);
 
 }  // namespace warder

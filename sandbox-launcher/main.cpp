@@ -8,10 +8,12 @@
 #include "sandbox-launcher/launch.hpp"
 
 int main(int argc, char** argv) {
-  if (argc >= 5 && std::strcmp(argv[1], "--init") == 0) {
+  if (argc >= 6 && std::strcmp(argv[1], "--init") == 0) {
     const bool foreground = std::strcmp(argv[2], "foreground") == 0;
-    return warder::run_init(argv + 4, foreground ? warder::Foreground::yes : warder::Foreground::no,
-                            std::atoi(argv[3]));
+    const auto bounds = warder::InsideBounds::parse(argv[4]);
+    if (!bounds) return 126;
+    return warder::run_init(argv + 5, foreground ? warder::Foreground::yes : warder::Foreground::no,
+                            std::atoi(argv[3]), *bounds);
   }
   if (argc == 4 && std::strcmp(argv[1], "--control") == 0) {
     return warder::launch(std::atoi(argv[2]), std::atoi(argv[3]));

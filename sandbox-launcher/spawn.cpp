@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -25,6 +26,7 @@ namespace warder {
 namespace {
 
 constexpr std::chrono::seconds kGrace{5};  // between a forwarded SIGTERM and the end of everything
+constexpr int kTimeIsUp = 124;             // as timeout(1)
 constexpr std::chrono::seconds kLastWait{2};  // for the kernel to end it
 
 LaunchFailure failure(std::string message, int code = 125) {
@@ -40,11 +42,13 @@ LaunchFailure parse_failure(const std::string& text) {
 }
 
 // Between fork and exec: only what is safe there.
-[[noreturn]] void become_launcher(const char* launcher, int control, int status) {
+[[noreturn]] void become_launcher(const char* launcher, int control, int status, int out, int err) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (out >= 0) ::dup2(out, STDOUT_FILENO);
+  if (err >= 0) ::dup2(err, STDERR_FILENO);
   // Whatever else is open here is none of the sandbox's business.
   constexpr int kControl = 3;
   constexpr int kStatus = 4;
@@ -90,8 +94,13 @@ void Sandbox::keep_signals_for_wait() {
 
 std::variant<Sandbox, LaunchFailure> Sandbox::start(const SandboxSpec& spec, const Caller& caller,
                                                     const std::filesystem::path& launcher) {
-  std::array<int, 2> pair{};
   Sandbox sandbox;
+  auto watch = BoundsWatch::make(spec.bounds, spec.name);
+  if (const auto* why = std::get_if<std::string>(&watch)) return failure(*why, 2);
+  sandbox.watch_ = std::move(std::get<BoundsWatch>(watch));
+  if (const auto most = sandbox.watch_.output(); most && !sandbox.output_.open(*most))
+    return failure("cannot make a pipe: " + std::string(std::strerror(errno)));
+  std::array<int, 2> pair{};
   Fd status_write;
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0 ||
       !sandbox.status_.open(status_write)) {
@@ -103,15 +112,21 @@ std::variant<Sandbox, LaunchFailure> Sandbox::start(const SandboxSpec& spec, con
   sandbox.pid_ = ::fork();
   if (sandbox.pid_ < 0)
     return failure("cannot start a process: " + std::string(std::strerror(errno)));
-  if (sandbox.pid_ == 0) become_launcher(path.c_str(), theirs.get(), status_write.get());
+  if (sandbox.pid_ == 0)
+    become_launcher(path.c_str(), theirs.get(), status_write.get(), sandbox.output_.theirs_out(),
+                    sandbox.output_.theirs_err());
   theirs.reset();
   status_write.reset();
 
   // In a pipeline the others of the job need the terminal as well (`warder run -- … | less`).
   const bool whole_job =
       BorrowedTerminal().in_foreground() && ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
-  const LaunchPlan plan{spec, caller.home, caller.path, caller.sudo_uid,
-                        whole_job ? Foreground::yes : Foreground::no};
+  const LaunchPlan plan{spec,
+                        caller.home,
+                        caller.path,
+                        caller.sudo_uid,
+                        whole_job ? Foreground::yes : Foreground::no,
+                        sandbox.watch_.inside()};
   sandbox.foreground_ = plan.foreground;
   Message answer;
   if (!send_message(sandbox.control_.get(), to_json(plan)) ||
@@ -130,6 +145,8 @@ std::variant<Sandbox, LaunchFailure> Sandbox::start(const SandboxSpec& spec, con
   sandbox.first_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, sandbox.status_.first(), 0)));
   if (!sandbox.first_)
     return failure("cannot open the sandbox's process: " + std::string(std::strerror(errno)));
+  if (!sandbox.watch_.enter(sandbox.status_.first()))
+    return failure("cannot enter its control group: " + std::string(std::strerror(errno)));
   SandboxListeners& listeners = sandbox.listeners_;
   listeners.port = static_cast<std::uint16_t>(std::atoi(answer.text.c_str() + ready.size()));
   listeners.tcp4 = std::move(answer.fds[0]);
@@ -151,6 +168,8 @@ Sandbox& Sandbox::operator=(Sandbox&& other) noexcept {
   first_ = std::move(other.first_);
   control_ = std::move(other.control_);
   status_ = std::move(other.status_);
+  watch_ = std::move(other.watch_);
+  output_ = std::move(other.output_);
   listeners_ = std::move(other.listeners_);
   return *this;
 }
@@ -175,6 +194,8 @@ Sandbox::~Sandbox() {
 
 std::variant<std::monostate, LaunchFailure> Sandbox::go() {
   if (!send_message(control_.get(), "go")) return failure("the sandbox is gone");
+  output_.start();
+  watch_.begin();
   return std::monostate();
 }
 
@@ -194,18 +215,59 @@ void Sandbox::forward(const signalfd_siginfo& what, int inside) {
   }
 }
 
+void Sandbox::look_at_bounds() {
+  output_.take_wake();
+  if (output_.is_over() && !watch_.ended()) {
+    watch_.ended_by(Bound::output, output_.bytes());
+    end_now();
+  }
+  const auto passed = watch_.look(status_.init());
+  if (!passed) return;
+  if (*passed != Bound::time || status_.init() <= 0) return end_now();
+  ::kill(status_.init(), SIGTERM);
+  kill_at_ = std::min(kill_at_, std::chrono::steady_clock::now() + kGrace);
+}
+
+// For poll(): until something is due without anybody's word. -1: nothing is.
+int Sandbox::patience() const {
+  constexpr auto kNever = std::chrono::steady_clock::time_point::max();
+  const int dying = kill_at_ == kNever ? -1 : 100;
+  if (watch_.next() == kNever) return dying;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(watch_.next() -
+                                                                 std::chrono::steady_clock::now());
+  const int due = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
+  return dying < 0 ? due : std::min(dying, due);
+}
+
+// What CMD has written goes on to whoever reads it, as long as that takes, unless this process is to end.
+void Sandbox::drain_output(int signals) const {
+  const auto give_up = std::chrono::steady_clock::now() + kLastWait;
+  while (!output_.is_drained()) {
+    if (watch_.ended() && std::chrono::steady_clock::now() >= give_up) return;
+    std::array<pollfd, 2> ready{{{output_.wake(), POLLIN, 0}, {signals, POLLIN, 0}}};
+    ::poll(ready.data(), ready.size(), 100);
+    output_.take_wake();
+    signalfd_siginfo what{};
+    if (::read(signals, &what, sizeof what) == static_cast<ssize_t>(sizeof what) &&
+        what.ssi_signo != SIGCHLD)
+      return;
+  }
+}
+
 int Sandbox::wait() {
   BorrowedTerminal terminal;
   const sigset_t handled = handled_signals();
   const Fd signals(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
   for (;;) {
-    std::array<pollfd, 2> ready{{{signals.get(), POLLIN, 0}, {status_.fd(), POLLIN, 0}}};
+    std::array<pollfd, 3> ready{
+        {{signals.get(), POLLIN, 0}, {status_.fd(), POLLIN, 0}, {output_.wake(), POLLIN, 0}}};
     const bool deadline = kill_at_ != std::chrono::steady_clock::time_point::max();
-    ::poll(ready.data(), ready.size(), deadline ? 100 : -1);
+    ::poll(ready.data(), ready.size(), patience());
     status_.take();
     const auto now = std::chrono::steady_clock::now();
     if (now >= kill_at_) end_now();
     if (deadline && now >= kill_at_ + kLastWait) ::kill(pid_, SIGKILL);
+    look_at_bounds();
     signalfd_siginfo what{};
     if (::read(signals.get(), &what, sizeof what) == static_cast<ssize_t>(sizeof what))
       forward(what, status_.init());
@@ -214,6 +276,10 @@ int Sandbox::wait() {
     if (::waitpid(pid_, &status, WNOHANG) != pid_) continue;
     pid_ = -1;
     status_.take();
+    drain_output(signals.get());
+    watch_.finish();
+    if (const auto passed = watch_.ended())
+      return *passed == Bound::time ? kTimeIsUp : 128 + SIGKILL;
     // bubblewrap says an exit code only when CMD had begun; without it the sandbox itself failed, or was killed.
     if (ended_early_by_ != 0) return 128 + ended_early_by_;
     return status_.exit_code(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : 125);

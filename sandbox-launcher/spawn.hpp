@@ -12,7 +12,10 @@
 #include <variant>
 #include <vector>
 
+#include "base/bounds.hpp"
 #include "base/fd.hpp"
+#include "sandbox-launcher/bounds_watch.hpp"
+#include "sandbox-launcher/output_meter.hpp"
 #include "sandbox-launcher/status.hpp"
 
 namespace warder {
@@ -40,6 +43,9 @@ struct SandboxSpec {
   std::string bundle_pem;                // the merged trust bundle
   std::string ca_pem;
   std::string ca_hash;  // certs/authority.hpp subject_hash()
+
+  Bounds bounds;     // what it may take of the machine
+  std::string name;  // of the run: its control groups have it
 };
 
 // Of the environment that warder itself was started with; warder-sandbox gets none of its own.
@@ -88,18 +94,23 @@ class Sandbox {
 
   SandboxListeners& listeners() { return listeners_; }
   pid_t pid() const { return pid_; }
+  // What holds each bound, and after wait() what became of it.
+  const std::vector<HeldBound>& bounds() const { return watch_.held(); }
 
   // Lets CMD run.
   std::variant<std::monostate, LaunchFailure> go();
   // Blocks until the sandbox has ended: CMD's exit code, 128+n for a signal, 126/127 as a shell. Forwards SIGTERM,
   // SIGHUP and SIGINT that are sent to this process alone; leaves Ctrl-C and Ctrl-Z of the terminal to CMD; gives
-  // the terminal back to this process's group at the end.
+  // the terminal back to this process's group at the end. 124 when its time was up, 137 when it passed another bound.
   int wait();
 
  private:
   Sandbox() = default;
   void forward(const signalfd_siginfo& what, int inside);
   void end_now() const;
+  void look_at_bounds();
+  int patience() const;
+  void drain_output(int signals) const;
   pid_t pid_ = -1;
   Fd first_;  // the first process of its process namespace
   Fd control_;
@@ -107,6 +118,8 @@ class Sandbox {
   int ended_early_by_ = 0;  // a signal that came before there was a CMD to pass it to
   std::chrono::steady_clock::time_point kill_at_ = std::chrono::steady_clock::time_point::max();
   Status status_;
+  BoundsWatch watch_;
+  OutputMeter output_;
   SandboxListeners listeners_;
 };
 

@@ -122,9 +122,11 @@ class Killer:
             # Its end is the end of everything that holds its output, and of everything traced.
             out = process.communicate(timeout=20)[0]
         except subprocess.TimeoutExpired:
-            left = [f"{p} {processes.command(p)}" for p in processes.descendants(os.getpid())]
-            process.kill()
-            process.communicate()
+            alive = processes.descendants(os.getpid()) - self.known
+            left = [f"{p} {processes.command(p)}" for p in alive]
+            for each in alive:
+                os.kill(each, signal.SIGKILL)
+            process.communicate(timeout=10)
             raise AssertionError(f"{name} at {step}: no end; there are {left}") from None
         self.check(f"{name} at {step}: {process.returncode} {out[-500:]!r}")
         return process.returncode
