@@ -36,7 +36,8 @@ def test_bubblewraps_child_that_waits_for_its_word_dies_too(bench):
     killer = Killer(bench, "sandbox")
     steps = [step for step in killer.all_steps() if step[0] in ("clone", "write", "close")]
     for call, most in (("clone", 3), ("write", 8), ("close", 3)):
-        for step in evenly([step for step in steps if step[0] == call], most):
+        found = [step for step in steps if step[0] == call]
+        for step in dict.fromkeys(evenly(found, most) + found[-4:]):    # bubblewrap's own come late
             killer.end_at(step)
     killer.check_next_run()
 

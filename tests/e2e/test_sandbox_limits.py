@@ -30,9 +30,14 @@ def py(bench, name, text, args, **more):
     return bench.run([PYTHON, "-B", name], args=args, **more)
 
 
-def groups_left(bench):
+def groups_of(is_wanted):
+    """Control groups of runs, by the process id of their warder, which their names end in."""
     return [os.path.join(base, d) for base, dirs, _ in os.walk("/sys/fs/cgroup") for d in dirs
-            if d.startswith("warder-")]
+            if d.startswith("warder-") and is_wanted(int(d.rpartition("-")[2]))]
+
+
+def groups_left():
+    return groups_of(lambda pid: not os.path.exists(f"/proc/{pid}"))
 
 
 HOG = f"""
@@ -55,7 +60,7 @@ def test_memory_of_many_processes_together(bench, echo):
     assert f"warder: the command was ended: memory 200MiB ({how})" in done.error
     assert limits(done, "held")["memory"]["mechanism"] == how
     assert limits(done, "ended")["memory"]["used"] > 150 * MB
-    assert not groups_left(bench)
+    assert not groups_left()
 
 
 @both_users
@@ -263,13 +268,12 @@ def test_what_is_no_limit_is_refused(bench, echo, flag, value, part):
 def test_groups_of_a_killed_run_are_removed_by_the_next(bench, echo):
     process = bench.start("echo up; sleep 60", args=["--pids", "50", "--memory", "100MiB"])
     process.stdout.readline()
-    assert groups_left(bench)
+    assert len(groups_of(lambda pid: pid == process.pid)) == 2
     process.kill()
     process.wait(5)
     bench.check_end(verify=False)
     assert bench.run("true", args=["--pids", "50", "--memory", "100MiB"]).code == 0
-    mine = [g for g in groups_left(bench) if g.endswith(f"-{process.pid}")]
-    assert not mine
+    assert not groups_of(lambda pid: pid == process.pid)
 
 
 def test_behind_a_gateway(bench, echo):
