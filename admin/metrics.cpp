@@ -211,6 +211,7 @@ struct Metrics::Series {
     if (receipt.first_byte.count() > 0) first_byte.Observe(seconds(receipt.first_byte));
     total.Observe(seconds(receipt.total));
   }
+  void take(const audit::BoundState&) {}
   void take(const audit::PolicyChange& change) {
     (change.change == "refused" ? reloads_refused : policy_changes).Increment();
   }

@@ -170,6 +170,18 @@ std::string body(const Approval& approval) {
   return out;
 }
 
+std::string body(const BoundState& bound) {
+  std::string out = begin("limit");
+  Members(out)
+      .text("session", bound.session, kName)
+      .text("name", bound.name, kWord)
+      .text("value", bound.value, kWord)
+      .text("mechanism", bound.mechanism, kWord)
+      .text("state", bound.state, kWord)
+      .number("used", bound.used);
+  return out;
+}
+
 std::string body(const Intent& intent) {
   std::string out = begin("intent");
   Members members(out);

@@ -115,6 +115,18 @@ struct PolicyChange {
   std::string detail;         // why it was refused
 };
 
+// A bound of the sandbox: what holds it, and what became of it.
+struct BoundState {
+  std::string session;
+  std::string name;   // "memory"
+  std::string value;  // "2GiB", as it was given
+  std::string
+      mechanism;  // "cgroup v1", "cgroup v2", "watcher", "rlimit", "affinity", "tmpfs", "pipe", "clock"
+  std::string
+      state;  // "held", from the start on; "reached": something was refused; "ended": the command was
+  std::uint64_t used = 0;
+};
+
 struct SecretUsed {
   std::string name;
   unsigned version = 1;
@@ -190,7 +202,8 @@ struct Receipt {
   std::chrono::microseconds total{0};
 };
 
-using Record = std::variant<SessionStart, SessionEnd, Exec, Exit, FilesChanged, DnsQuery, Dial,
-                            SecretChange, PolicyChange, Approval, Intent, Receipt>;
+using Record =
+    std::variant<SessionStart, SessionEnd, Exec, Exit, FilesChanged, DnsQuery, Dial, SecretChange,
+                 PolicyChange, Approval, Intent, Receipt, BoundState>;
 
 }  // namespace warder::audit

@@ -41,7 +41,8 @@ constexpr const char* kFooter = R"(Examples:
   warder learn --out warder.yaml -- npm ci               the smallest policy that would allow what this does
   warder audit verify                                    check the record of the last run
 
-Exit codes: the command's own; 128+n for a signal; 126/127 as a shell; 2 configuration; 125 Warder itself.)";
+Exit codes: the command's own; 128+n for a signal; 126/127 as a shell; 2 configuration; 125 Warder itself;
+124 --time is up, 137 another limit ended the command.)";
 
 // CMD stands behind the first "--", and no parser sees it: CLI11 would take "[.a,.b]" apart.
 std::vector<std::string> take_command(int& argc, char** argv) {
@@ -79,6 +80,28 @@ void add_tree_options(CLI::App& run, WorkingTreeArgs& args) {
       ->type_name("DIR");
 }
 
+void add_bounds(CLI::App& run, RunArgs& args) {
+  struct Flag {
+    Bound bound;
+    const char* type;
+    const char* what;
+  };
+  constexpr Flag kFlags[] = {
+      {Bound::memory, "SIZE", "of all processes together, such as 2GiB"},
+      {Bound::cpus, "NUMBER", "processors' worth of time, such as 1.5"},
+      {Bound::pids, "NUMBER", "processes and threads at a time"},
+      {Bound::file_size, "SIZE", "of any one file that is written"},
+      {Bound::open_files, "NUMBER", "of any one process"},
+      {Bound::disk, "SIZE", "of what lies in the sandbox's own file systems, such as /tmp"},
+      {Bound::output, "SIZE", "of stdout and stderr together, where they are no terminal"},
+      {Bound::time, "TIME", "by the clock, such as 30m; then exit code 124"}};
+  for (const Flag& flag : kFlags) {
+    run.add_option(flag_of(flag.bound), args.bounds[static_cast<std::size_t>(flag.bound)],
+                   std::string("limit: ") + flag.what)
+        ->type_name(flag.type);
+  }
+}
+
 // What both `run` and `learn` take: the policy, and what the sandbox sees.
 void add_run_options(CLI::App& run, RunArgs& args) {
   const auto repeatable = [&run](const char* name, std::vector<std::string>& values,
@@ -104,6 +127,8 @@ void add_run_options(CLI::App& run, RunArgs& args) {
   repeatable("--rw", args.read_write, "show this path inside, writable; may repeat", "PATH");
 
   add_tree_options(run, args.tree);
+
+  add_bounds(run, args);
 
   run.add_flag_callback(
       "--quiet", [&args] { args.quiet = Quiet::yes; }, "no lines of Warder's own on stderr");

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -93,7 +94,8 @@ json::value receive_json(int socket) {
   return value;
 }
 
-void hand_over(int socket, SandboxListeners& listeners) {
+void hand_over(int socket, Sandbox& sandbox) {
+  SandboxListeners& listeners = sandbox.listeners();
   const std::array<std::pair<const char*, Fd*>, 6> places{{{"tcp4", &listeners.tcp4},
                                                            {"tcp6", &listeners.tcp6},
                                                            {"dns_udp4", &listeners.dns_udp4},
@@ -102,6 +104,7 @@ void hand_over(int socket, SandboxListeners& listeners) {
                                                            {"dns_tcp6", &listeners.dns_tcp6}}};
   RunListeners named;
   named.port = listeners.port;
+  named.bounds = sandbox.bounds();
   std::vector<int> fds;
   for (const auto& [name, fd] : places) {
     if (!*fd) continue;
@@ -115,6 +118,12 @@ void hand_over(int socket, SandboxListeners& listeners) {
 
 bool tell(int socket, const RunReport& report) {
   return send_message(socket, json::serialize(to_json(report)));
+}
+
+// "20260101T000000Z-ab/run/3" as one word.
+std::string name_of(std::string session) {
+  std::replace(session.begin(), session.end(), '/', '-');
+  return session;
 }
 
 // Prints what the gateway says while CMD runs, and keeps its last word.
@@ -182,10 +191,12 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
                           [&spec, covered] { return FileListing(spec.workspace, covered); });
   WorkingTree tree(spec, covered, frozen, new_run_id());
   tree.set_variables(env);
+  Bounds bounds = welcome->bounds;
+  bounds.beneath(spec.bounds);
   Sandbox sandbox =
       start_sandbox(spec, {welcome->ca_pem, welcome->ca_hash, caller_trust()}, std::move(env),
-                    std::move(covered), std::move(frozen), tree);
-  hand_over(socket.get(), sandbox.listeners());
+                    std::move(covered), std::move(frozen), tree, {bounds, name_of(welcome->session)});
+  hand_over(socket.get(), sandbox);
   const json::value answer = receive_json(socket.get());
   if (const json::value* error = answer.as_object().if_contains("error")) {
     throw RunRefused(error->is_string() ? std::string(error->as_string()) : "refused", 125);
@@ -208,7 +219,9 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
     ::shutdown(socket.get(), SHUT_RDWR);  // ends the thread that listens
     throw;
   }
-  (void)send_message(socket.get(), json::serialize(json::object{{"exit", outcome.exit_code}}));
+  outcome.bounds = sandbox.bounds();
+  (void)send_message(socket.get(),
+                     json::serialize(to_json(RunExit{outcome.exit_code, outcome.bounds})));
   auto end = listening.wait();
   if (!end) return outcome;
   outcome.audit_file = end->audit_file;

@@ -1,5 +1,7 @@
 #include "cli/run_protocol.hpp"
 
+#include <stdexcept>
+
 #include "base/encoding.hpp"
 
 namespace warder {
@@ -33,6 +35,56 @@ std::map<std::string, std::string> pairs(const json::object& from, const char* k
   for (const auto& [name, value] : from.at(key).as_object())
     items.emplace(name, std::string(value.as_string()));
   return items;
+}
+
+json::object bounds_to_json(const Bounds& bounds) {
+  json::object object;
+  for (std::size_t i = 0; i < kBounds; ++i) {
+    const auto bound = static_cast<Bound>(i);
+    if (const auto value = bounds.find(bound)) object[to_string(bound)] = *value;
+  }
+  return object;
+}
+
+// Throws std::out_of_range for a bound that is not known: another version must not overlook it.
+Bound bound_from(std::string_view key) {
+  const auto bound = bound_named(key);
+  if (!bound) throw std::out_of_range("bound");
+  return *bound;
+}
+
+Bounds bounds_from(const json::object& from) {
+  Bounds bounds;
+  for (const auto& [key, value] : from.at("bounds").as_object())
+    bounds.set(bound_from(key), value.to_number<std::uint64_t>());
+  return bounds;
+}
+
+json::array held_to_json(const std::vector<HeldBound>& bounds) {
+  json::array array;
+  for (const HeldBound& held : bounds) {
+    array.push_back(json::object{{"bound", to_string(held.bound)},
+                                 {"value", held.value},
+                                 {"mechanism", held.mechanism},
+                                 {"used", held.used},
+                                 {"end", static_cast<int>(held.end)}});
+  }
+  return array;
+}
+
+std::vector<HeldBound> held_from(const json::object& from) {
+  std::vector<HeldBound> bounds;
+  if (!from.contains("bounds")) return bounds;
+  for (const json::value& item : from.at("bounds").as_array()) {
+    const json::object& held = item.as_object();
+    const int end = held.at("end").to_number<int>();
+    if (end < 0 || end > static_cast<int>(HeldBound::End::ended) || bounds.size() == kBounds)
+      throw std::out_of_range("end");
+    bounds.push_back({bound_from(text(held, "bound")), held.at("value").to_number<std::uint64_t>(),
+                      text(held, "mechanism"), held.at("used").to_number<std::uint64_t>(),
+                      static_cast<HeldBound::End>(end)});
+  }
+  return bounds;
 }
 
 template <class Read>
@@ -91,14 +143,23 @@ json::value to_json(const RunRequest& request) {
 }
 
 json::value to_json(const RunWelcome& welcome) {
-  return json::object{
-      {"session", welcome.session},       {"ca_pem", welcome.ca_pem},
-      {"ca_hash", welcome.ca_hash},       {"placeholders", map(welcome.placeholders)},
-      {"covered", list(welcome.covered)}, {"frozen", list(welcome.frozen)}};
+  return json::object{{"session", welcome.session},
+                      {"ca_pem", welcome.ca_pem},
+                      {"ca_hash", welcome.ca_hash},
+                      {"placeholders", map(welcome.placeholders)},
+                      {"covered", list(welcome.covered)},
+                      {"frozen", list(welcome.frozen)},
+                      {"bounds", bounds_to_json(welcome.bounds)}};
 }
 
 json::value to_json(const RunListeners& listeners) {
-  return json::object{{"port", listeners.port}, {"names", list(listeners.names)}};
+  return json::object{{"port", listeners.port},
+                      {"names", list(listeners.names)},
+                      {"bounds", held_to_json(listeners.bounds)}};
+}
+
+json::value to_json(const RunExit& exit) {
+  return json::object{{"exit", exit.code}, {"bounds", held_to_json(exit.bounds)}};
 }
 
 json::value to_json(const RunReport& report) {
@@ -135,13 +196,21 @@ std::optional<RunWelcome> run_welcome_from(const json::value& from) {
   return guarded_read(from, [](const json::object& object) {
     return RunWelcome{text(object, "session"),  text(object, "ca_pem"),
                       text(object, "ca_hash"),  pairs(object, "placeholders"),
-                      texts(object, "covered"), texts(object, "frozen")};
+                      texts(object, "covered"), texts(object, "frozen"),
+                      bounds_from(object)};
   });
 }
 
 std::optional<RunListeners> run_listeners_from(const json::value& from) {
   return guarded_read(from, [](const json::object& object) {
-    return RunListeners{object.at("port").to_number<std::uint16_t>(), texts(object, "names")};
+    return RunListeners{object.at("port").to_number<std::uint16_t>(), texts(object, "names"),
+                        held_from(object)};
+  });
+}
+
+std::optional<RunExit> run_exit_from(const json::value& from) {
+  return guarded_read(from, [](const json::object& object) {
+    return RunExit{object.at("exit").to_number<int>(), held_from(object)};
   });
 }
 

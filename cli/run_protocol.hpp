@@ -7,7 +7,7 @@
 //   gateway → run   {"go": true}: the session's start is on the disk and it is served; or {"error": "…"}
 //   gateway → run   {"say": "…"}, any time: a line for the person; {"summon": "…"}: one who should answer
 //   run → gateway   RunReport, any time: what is executed in the sandbox, and at the end what it changed
-//   run → gateway   {"exit": code}; a peer that goes without it is taken for killed
+//   run → gateway   RunExit; a peer that goes without it is taken for killed
 //   gateway → run   RunEnd
 #pragma once
 
@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bounds.hpp"
 #include "cli/file_changes.hpp"
 #include "proxy/denials.hpp"
 
@@ -41,11 +42,19 @@ struct RunWelcome {
   std::map<std::string, std::string> placeholders;  // variable → placeholder
   std::vector<std::string> covered;
   std::vector<std::string> frozen;
+  Bounds bounds;  // of the policy
 };
 
 struct RunListeners {
   std::uint16_t port = 0;
   std::vector<std::string> names;  // "tcp4", "dns_udp6", …: of the descriptors, in their order
+  std::vector<HeldBound> bounds;   // as they are held
+};
+
+// What a run says last of all.
+struct RunExit {
+  int code = 0;
+  std::vector<HeldBound> bounds;
 };
 
 // Told by the run, which the gateway has to believe.
@@ -66,12 +75,14 @@ boost::json::value to_json(const RunRequest& request);
 boost::json::value to_json(const RunWelcome& welcome);
 boost::json::value to_json(const RunListeners& listeners);
 boost::json::value to_json(const RunReport& report);
+boost::json::value to_json(const RunExit& exit);
 boost::json::value to_json(const RunEnd& end);
 // nullopt: it is not one.
 std::optional<RunRequest> run_request_from(const boost::json::value& json);
 std::optional<RunWelcome> run_welcome_from(const boost::json::value& json);
 std::optional<RunListeners> run_listeners_from(const boost::json::value& json);
 std::optional<RunReport> run_report_from(const boost::json::value& json);
+std::optional<RunExit> run_exit_from(const boost::json::value& json);
 std::optional<RunEnd> run_end_from(const boost::json::value& json);
 
 }  // namespace warder

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <mutex>
@@ -95,6 +96,17 @@ bool take_report(RunRecords& records, const RunReport& report) {
   return true;
 }
 
+// A run of another version might know nothing of them.
+bool holds_all(const Bounds& wanted, const std::vector<HeldBound>& held) {
+  for (std::size_t i = 0; i < kBounds; ++i) {
+    const auto bound = static_cast<Bound>(i);
+    const bool is_held = std::any_of(held.begin(), held.end(),
+                                     [&](const HeldBound& each) { return each.bound == bound; });
+    if (wanted.find(bound) && !is_held) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 // What is said to the person goes by this: written by the workers, read by the run's own thread. Bounded.
@@ -142,6 +154,7 @@ struct RunService::Run {
   std::shared_ptr<const Config> config;  // that it began with
   RunWelcome welcome;
   unsigned uid = 0;  // whose it is
+  std::vector<HeldBound> bounds;  // what became of them, as it says at its end
   std::shared_ptr<Session> session;
   std::unique_ptr<RunRecords> records;  // from its start on
   std::shared_ptr<SayQueue> say = std::make_shared<SayQueue>();
@@ -181,6 +194,7 @@ AdminReply RunService::begin(const AdminRequest& request) {
     run->welcome.covered = strings(covered);
     const auto frozen = believed_files(*config);
     run->welcome.frozen = strings(frozen);
+    run->welcome.bounds = policy->bounds;
     run->sees({asked->workspace, parts_.log.file(), covered, frozen});
     run->session = make_session(run->welcome.session, *policy, std::move(prepared));
   } catch (const std::exception& error) {
@@ -207,8 +221,13 @@ bool RunService::serve(Run& run, int socket) {
     (void)send_message(socket, R"({"error": "these are no listening sockets"})");
     return false;
   }
+  if (!holds_all(run.welcome.bounds, named->bounds)) {
+    (void)send_message(socket, R"({"error": "the policy's limits (sandbox) are not held"})");
+    return false;
+  }
   if (!record_start(parts_.log, *run.session, *run.config, run.request.command,
-                    {run.uid, run.request.workspace})) {
+                    {run.uid, run.request.workspace}) ||
+      !record_held(parts_.log, *run.session, named->bounds)) {
     (void)send_message(socket, R"({"error": "the audit log cannot be written: nothing was run"})");
     return false;
   }
@@ -230,7 +249,8 @@ void RunService::finish(Run& run, int socket, std::optional<int> exit_code) {
     (void)send_message(socket, json::serialize(json::object{{"say", line}}));
   }
   const bool told = run.records->finish();
-  const bool ended = record_end(parts_.log, *run.session, exit_code.value_or(kKilled),
+  const bool ended = record_reached(parts_.log, *run.session, run.bounds) &&
+                     record_end(parts_.log, *run.session, exit_code.value_or(kKilled),
                                 &*run.records, !exit_code.has_value());
   end.recorded = ended && told && parts_.log.healthy();
   end.denials = run.session->denials.list();
@@ -259,9 +279,10 @@ void RunService::carry_on(Run& run, int socket) {
       if (!take_report(*run.records, *report)) break;
       continue;
     }
-    const json::value* code = said.is_object() ? said.as_object().if_contains("exit") : nullptr;
-    if (code == nullptr || !code->is_int64()) break;
-    exit_code = static_cast<int>(code->as_int64());
+    if (auto exit = run_exit_from(said)) {
+      exit_code = exit->code;
+      run.bounds = std::move(exit->bounds);
+    }
     break;
   }
   finish(run, socket, exit_code);

@@ -39,7 +39,7 @@ Caller caller_of_this_process() {
 
 Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
                       std::map<std::string, std::string> env, std::vector<fs::path> covered,
-                      std::vector<fs::path> frozen, const WorkingTree& tree,
+                      std::vector<fs::path> frozen, const WorkingTree& tree, const RunBounds& bounds,
                       std::vector<HomeTree> home) {
   std::vector<fs::path> writable = spec.read_write;
   writable.push_back(spec.workspace);
@@ -56,6 +56,8 @@ Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
   tree.add_to(sandbox);
   sandbox.executable_dir = executable_directory();
   add_trust(sandbox, trust, spec);
+  sandbox.bounds = bounds.bounds;
+  sandbox.name = bounds.run;
   auto started =
       Sandbox::start(sandbox, caller_of_this_process(), executable_directory() / "warder-sandbox");
   if (auto* failure = std::get_if<LaunchFailure>(&started))

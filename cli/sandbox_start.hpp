@@ -19,11 +19,18 @@ struct SandboxTrust {
   CallerTrust callers{};
 };
 
+// What it may take of the machine, and the name of its run.
+struct RunBounds {
+  Bounds bounds;
+  std::string run;
+};
+
 // Throws RunRefused or ConfigError. CMD is not running yet.
 Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
                       std::map<std::string, std::string> env,
                       std::vector<std::filesystem::path> covered,
                       std::vector<std::filesystem::path> frozen, const WorkingTree& tree,
+                      const RunBounds& bounds,
                       std::vector<HomeTree> home = {});
 // Lets CMD run. Throws RunRefused.
 void let_go(Sandbox& sandbox);

@@ -59,6 +59,8 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   auto covered = covered_directories(spec.config, spec.workspace, outcome.audit_file);
   covered.push_back(runtime_directory());
   const std::vector<fs::path> believed = believed_files(spec.config);
+  // From the first file on that is to be removed again: SIGTERM is then looked at when everything stands.
+  Sandbox::keep_signals_for_wait();
   PrivateHomeSpec shown{spec.home, caller_home(), spec.workspace, covered};
   shown.withheld.insert(shown.withheld.end(), believed.begin(), believed.end());
   const PrivateHome home(shown, run, *store.everything());
@@ -69,7 +71,6 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   tree.set_variables(env);
   RunSocket socket(run);
   const std::vector<fs::path> covered_at_start = covered;
-  Sandbox::keep_signals_for_wait();
   const auto log = open_audit_log(outcome.audit_file, run, clock);
   GatewayProcess gateway(spec.config, *log, clock);
 
@@ -78,14 +79,17 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   session->summon = spec.summon;
   SandboxTrust trust{gateway.authority().pem(), gateway.authority().subject_hash(),
                      std::move(callers)};
+  Bounds bounds = policy->bounds;
+  bounds.beneath(spec.bounds);
   // While the sandbox is being made. Where the listing fails, nothing is run.
   auto listing = std::async(std::launch::async, [&spec, covered_at_start] {
     return FileListing(spec.workspace, covered_at_start);
   });
-  Sandbox sandbox =
-      start_sandbox(spec, trust, std::move(env), std::move(covered), believed, tree, home.trees());
+  Sandbox sandbox = start_sandbox(spec, trust, std::move(env), std::move(covered), believed, tree,
+                                  {bounds, run}, home.trees());
   if (!record_start(*log, *session, spec.config, spec.argv,
-                    {::getuid(), spec.workspace, spec.profile}))
+                    {::getuid(), spec.workspace, spec.profile}) ||
+      !record_held(*log, *session, sandbox.bounds()))
     throw RunRefused("the audit log cannot be written: nothing was run", 125);
   gateway.start();
   gateway.serve_sandbox(session, std::move(sandbox.listeners()));
@@ -113,8 +117,10 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   watch.stop();
   socket.close();
   gateway.stop();
+  outcome.bounds = sandbox.bounds();
   const bool told = records.finish();
-  const bool ended = record_end(*log, *session, outcome.exit_code, &records) && told;
+  const bool ended = record_reached(*log, *session, outcome.bounds) &&
+                     record_end(*log, *session, outcome.exit_code, &records) && told;
   outcome.audit_whole = log->close() && ended;
   outcome.denials = session->denials.list();
   outcome.other_denials = session->denials.others();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bounds.hpp"
 #include "cli/guard.hpp"
 #include "cli/working_tree.hpp"
 #include "config/config.hpp"
@@ -24,9 +25,12 @@ struct RunSpec {
   std::vector<std::string> env;                  // names to pass
   std::vector<std::filesystem::path> read_only;  // absolute
   std::vector<std::filesystem::path> read_write;
-  std::vector<HomePlace> home;                       // of the caller's home
-  std::string profile;                               // its name, for the record; empty: none
-  std::map<std::string, std::string> set_env;        // variables with a value of their own
+  std::vector<HomePlace> home;                 // of the caller's home
+  std::string profile;                         // its name, for the record; empty: none
+  std::map<std::string, std::string> set_env;  // variables with a value of their own
+
+  Bounds bounds;  // of the flags: before those of the policy
+
   std::function<void(const std::string&)> announce;  // lines for the person; may be empty
   std::function<void(const std::string&)> summon;    // the same where an answer is wanted
 
@@ -39,7 +43,8 @@ struct RunOutcome {
   std::vector<Denial> denials;
   std::uint64_t other_denials = 0;
   std::uint64_t exchanges = 0;
-  std::string session;       // its name in the records
+  std::string session;  // its name in the records
+  std::vector<HeldBound> bounds;
   bool audit_whole = false;  // every record was written and the last checkpoint signed
 };
 

@@ -3,6 +3,7 @@
 #include <pwd.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <array>
 #include <future>
 #include <stdexcept>
@@ -25,6 +26,17 @@ std::string name_of(std::int64_t uid) {
   const int failed =
       ::getpwuid_r(static_cast<uid_t>(uid), &entry, room.data(), room.size(), &found);
   return failed == 0 && found != nullptr ? found->pw_name : "";
+}
+
+bool record_bound(audit::Log& log, const Session& session, const HeldBound& held) {
+  audit::BoundState state;
+  state.session = session.id;
+  state.name = to_string(held.bound);
+  state.value = text_of(held.bound, held.value);
+  state.mechanism = held.mechanism;
+  state.state = to_string(held.end);
+  state.used = held.used;
+  return record_now(log, std::move(state));
 }
 
 }  // namespace
@@ -98,6 +110,17 @@ std::unique_ptr<RunRecords> records_of(audit::Log& log, const Session& session,
                                        RunRecords::Teller teller) {
   const auto shown = [&session](const std::string& text) { return recorded_text(session, text); };
   return std::make_unique<RunRecords>(log, session.id, shown, teller);
+}
+
+bool record_held(audit::Log& log, const Session& session, const std::vector<HeldBound>& bounds) {
+  return std::all_of(bounds.begin(), bounds.end(),
+                     [&](const HeldBound& held) { return record_bound(log, session, held); });
+}
+
+bool record_reached(audit::Log& log, const Session& session, const std::vector<HeldBound>& bounds) {
+  return std::all_of(bounds.begin(), bounds.end(), [&](const HeldBound& held) {
+    return held.end == HeldBound::End::held || record_bound(log, session, held);
+  });
 }
 
 bool record_end(audit::Log& log, const Session& session, int exit_code, const RunRecords* records,

@@ -9,6 +9,7 @@
 
 #include "audit/burst.hpp"
 #include "audit/log.hpp"
+#include "base/bounds.hpp"
 #include "cli/run_records.hpp"
 #include "config/config.hpp"
 #include "proxy/session.hpp"
@@ -51,7 +52,9 @@ std::string recorded_text(const Session& session, const std::string& text);
 // What ran in the session. It has to outlive that.
 std::unique_ptr<RunRecords> records_of(audit::Log& log, const Session& session,
                                        RunRecords::Teller teller);
-
+// What holds each bound of the sandbox; later, those that stopped something.
+bool record_held(audit::Log& log, const Session& session, const std::vector<HeldBound>& bounds);
+bool record_reached(audit::Log& log, const Session& session, const std::vector<HeldBound>& bounds);
 // `records`: of what ran in it; null: nobody saw that. `is_gone`: its runner went without a word.
 bool record_end(audit::Log& log, const Session& session, int exit_code,
                 const RunRecords* records = nullptr, bool is_gone = false);

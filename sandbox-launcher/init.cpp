@@ -27,19 +27,31 @@ constexpr rlim_t kMostProcesses = 8'192;
 constexpr int kLastWordsMs = 5'000;
 constexpr std::uint64_t kSignals = ExecWatch::kOthers;
 
-bool limit_processes() {
-  rlimit processes{};
-  if (::getrlimit(RLIMIT_NPROC, &processes) != 0) return false;
-  processes.rlim_cur = std::min(processes.rlim_cur, kMostProcesses);
-  processes.rlim_max = std::min(processes.rlim_max, kMostProcesses);
-  return ::setrlimit(RLIMIT_NPROC, &processes) == 0;
+// For good: both the soft and the hard one.
+bool lower(__rlimit_resource_t resource, rlim_t most) {
+  rlimit limit{};
+  if (::getrlimit(resource, &limit) != 0) return false;
+  limit.rlim_max = std::min(limit.rlim_max, most);
+  limit.rlim_cur = std::min(limit.rlim_cur, limit.rlim_max);
+  return ::setrlimit(resource, &limit) == 0;
+}
+
+bool lower_if(__rlimit_resource_t resource, const std::optional<std::uint64_t>& most) {
+  return !most || lower(resource, *most);
+}
+
+bool keep_within(const InsideBounds& bounds) {
+  const rlim_t processes = bounds.processes.value_or(kMostProcesses);
+  return lower(RLIMIT_NPROC, std::min(processes, kMostProcesses)) && lower(RLIMIT_CORE, 0) &&
+         lower_if(RLIMIT_FSIZE, bounds.file_size) && lower_if(RLIMIT_NOFILE, bounds.open_files) &&
+         lower_if(RLIMIT_DATA, bounds.data);
 }
 
 int code_of(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-[[noreturn]] void execute(char** argv, Foreground foreground) {
+[[noreturn]] void execute(char** argv, Foreground foreground, const InsideBounds& bounds) {
   if (foreground == Foreground::yes) {
     ::setpgid(0, 0);
     ::tcsetpgrp(STDIN_FILENO, ::getpid());  // every signal is blocked here, SIGTTOU too
@@ -52,7 +64,7 @@ int code_of(int status) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   // What the first process reads of it before it is CMD: it was a copy of one that nobody may read.
   ::prctl(PR_SET_DUMPABLE, 1);
-  if (!limit_processes() || !confine_to_view()) {
+  if (!keep_within(bounds) || !confine_to_view()) {
     std::fprintf(stderr, "warder: cannot confine the command: %s\n", std::strerror(errno));
     ::_exit(126);
   }
@@ -141,10 +153,11 @@ int serve(Init& init, ExecWatch& execs, int events, int signals) {
 
 }  // namespace
 
-int run_init(char** argv, Foreground foreground, int status, int reports) {
+int run_init(char** argv, Foreground foreground, int status, int reports,
+             const InsideBounds& bounds) {
   ::fcntl(status, F_SETFD, FD_CLOEXEC);
   ::fcntl(reports, F_SETFD, FD_CLOEXEC);
-  // CMD has our uid. It must not trace us or take our descriptors: what comes out of that pipe, Warder acts on outside.
+  // CMD has our uid. It must not trace us or take our descriptors: what comes out of that socket, Warder acts on outside.
   if (::prctl(PR_SET_DUMPABLE, 0) != 0)
     return refuse("close the sandbox's first process to others");
   sigset_t all;
@@ -161,11 +174,12 @@ int run_init(char** argv, Foreground foreground, int status, int reports) {
   about_signals.data.u64 = kSignals;
   ::epoll_ctl(events.get(), EPOLL_CTL_ADD, signals.get(), &about_signals);
   ExecWatch execs(std::move(listener), reports, events.get());
+  (void)!::write(status, kInitLine, std::strlen(kInitLine));
   const pid_t command = ::fork();
   if (command < 0) return refuse("start a process in the sandbox");
   if (command == 0) {
     execs.close_in_child();
-    execute(argv, foreground);
+    execute(argv, foreground, bounds);
   }
   allow_many_files();
   Init init(command, foreground, status, execs);

@@ -2,8 +2,8 @@
 
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -14,6 +14,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,7 @@
 #include "sandbox-launcher/launch_error.hpp"
 #include "sandbox-launcher/network.hpp"
 #include "sandbox-launcher/plan.hpp"
+#include "sandbox-launcher/process_namespace.hpp"
 #include "sandbox-launcher/seccomp.hpp"
 #include "sandbox-launcher/view.hpp"
 
@@ -30,9 +33,6 @@ namespace {
 
 constexpr const char* kBubblewrap = "/usr/bin/bwrap";
 constexpr const char* kInitPath = "/.warder-init";
-
-// The kernel forgets the parent-death signal whenever credentials change: said again after each such step.
-void die_with_parent() { ::prctl(PR_SET_PDEATHSIG, SIGKILL); }
 
 Fd memory_file(const char* name) {
   Fd file(::memfd_create(name, 0));
@@ -79,6 +79,34 @@ void append(std::vector<std::string>& to, std::vector<std::string> more) {
   for (std::string& each : more) to.push_back(std::move(each));
 }
 
+// "--perms 1777 --tmpfs AT", with its size before it. Places are absolute: none of them looks like an option.
+std::vector<std::string> with_sizes(std::vector<std::string> view,
+                                    const std::optional<std::uint64_t>& size) {
+  if (!size) return view;
+  std::vector<std::string> sized;
+  for (std::string& word : view) {
+    if (word == "--tmpfs") append(sized, {"--size", std::to_string(*size)});
+    sized.push_back(std::move(word));
+  }
+  return sized;
+}
+
+// On so many of those processors that this process may use; another run begins with another one.
+void pin(std::uint64_t processors) {
+  cpu_set_t usable;
+  cpu_set_t chosen;
+  CPU_ZERO(&chosen);
+  if (::sched_getaffinity(0, sizeof usable, &usable) != 0) throw launch_error("see its processors");
+  const int first = static_cast<int>(::time(nullptr) % CPU_SETSIZE);
+  for (int i = 0; i < CPU_SETSIZE && processors > 0; ++i) {
+    const int processor = (first + i) % CPU_SETSIZE;
+    if (!CPU_ISSET(processor, &usable)) continue;
+    CPU_SET(processor, &chosen);
+    --processors;
+  }
+  if (::sched_setaffinity(0, sizeof chosen, &chosen) != 0) throw launch_error("choose processors");
+}
+
 std::string joined_by_nul(const std::vector<std::string>& arguments) {
   std::string text;
   for (const std::string& each : arguments) text.append(each).push_back('\0');
@@ -99,12 +127,13 @@ Prepared prepare(const LaunchPlan& plan, const Identity& identity, int status) {
   };
   View view = make_view(plan, source_of, identity.uid, identity.gid);
   append(prepared.arguments, namespace_arguments(status));
-  append(prepared.arguments, std::move(view.arguments));
+  append(prepared.arguments, with_sizes(std::move(view.arguments), plan.inside.disk));
   prepared.keep = std::move(view.data);
   prepared.keep.push_back(own_executable());
   append(prepared.arguments, {"--perms", "0555", "--ro-bind-data",
                               std::to_string(prepared.keep.back().get()), kInitPath});
-  prepared.keep.push_back(seccomp_program());
+  const bool pinned = plan.inside.cpus.has_value();
+  prepared.keep.push_back(seccomp_program(pinned ? Pinned::yes : Pinned::no));
   append(prepared.arguments, {"--seccomp", std::to_string(prepared.keep.back().get())});
   for (const auto& [name, value] : plan.spec.env) {
     append(prepared.arguments, {"--setenv", name, name == "PATH" ? view.path : value});
@@ -128,7 +157,8 @@ Prepared prepare(const LaunchPlan& plan, const Identity& identity, int status) {
                                  "--init",
                                  plan.foreground == Foreground::yes ? "foreground" : "background",
                                  std::to_string(status_of_init.get()),
-                                 std::to_string(reports)};
+                                 std::to_string(reports),
+                                 plan.inside.str()};
   append(words, plan.spec.argv);
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -177,8 +207,10 @@ void launch_or_throw(int control, int status, int reports) {
   die_with_parent();
   enter_network_namespace(identity.uid, identity.gid);
   die_with_parent();
+  enter_process_namespace(control, status, reports);
   const SandboxListeners listeners = make_network();
   Prepared prepared = prepare(plan, identity, status);
+  if (plan.inside.cpus) pin(*plan.inside.cpus);
 
   std::vector<int> fds{listeners.tcp4.get(), listeners.dns_udp4.get(), listeners.dns_tcp4.get()};
   if (listeners.tcp6) {

@@ -9,10 +9,12 @@
 #include "sandbox-launcher/probe.hpp"
 
 int main(int argc, char** argv) {
-  if (argc >= 6 && std::strcmp(argv[1], "--init") == 0) {
+  if (argc >= 7 && std::strcmp(argv[1], "--init") == 0) {
     const bool foreground = std::strcmp(argv[2], "foreground") == 0;
-    return warder::run_init(argv + 5, foreground ? warder::Foreground::yes : warder::Foreground::no,
-                            std::atoi(argv[3]), std::atoi(argv[4]));
+    const auto bounds = warder::InsideBounds::parse(argv[5]);
+    if (!bounds) return 126;
+    return warder::run_init(argv + 6, foreground ? warder::Foreground::yes : warder::Foreground::no,
+                            std::atoi(argv[3]), std::atoi(argv[4]), *bounds);
   }
   if (argc == 5 && std::strcmp(argv[1], "--control") == 0) {
     return warder::launch(std::atoi(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]));

@@ -115,7 +115,8 @@ std::string to_json(const LaunchPlan& plan) {
                    {"caller_home", plan.caller_home},
                    {"caller_path", plan.caller_path},
                    {"sudo_uid", plan.sudo_uid},
-                   {"foreground", plan.foreground == Foreground::yes}};
+                   {"foreground", plan.foreground == Foreground::yes},
+                   {"bounds", plan.inside.str()}};
   return json::serialize(out);
 }
 
@@ -157,6 +158,9 @@ LaunchPlan plan_from_json(std::string_view text) {
   plan.caller_path = text_of(from, "caller_path");
   plan.sudo_uid = text_of(from, "sudo_uid");
   plan.foreground = from.at("foreground").as_bool() ? Foreground::yes : Foreground::no;
+  const auto inside = InsideBounds::parse(text_of(from, "bounds"));
+  if (!inside) throw std::runtime_error("the plan's bounds are malformed");
+  plan.inside = *inside;
   if (spec.argv.empty()) throw std::runtime_error("the plan names no command");
   return plan;
 }

@@ -20,6 +20,7 @@ struct LaunchPlan {
   std::string caller_path;  // $PATH
   std::string sudo_uid;     // $SUDO_UID when started as root; may be empty
   Foreground foreground = Foreground::no;
+  InsideBounds inside{};
 };
 
 std::string to_json(const LaunchPlan& plan);

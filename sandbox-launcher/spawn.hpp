@@ -12,7 +12,11 @@
 #include <variant>
 #include <vector>
 
+#include "base/bounds.hpp"
 #include "base/fd.hpp"
+#include "sandbox-launcher/bounds_watch.hpp"
+#include "sandbox-launcher/output_meter.hpp"
+#include "sandbox-launcher/status.hpp"
 
 namespace warder {
 
@@ -67,6 +71,9 @@ struct SandboxSpec {
 
   std::string added_pem;   // the CA, and what else the caller trusts and the system does not
   std::string java_store;  // PKCS #12
+
+  Bounds bounds;     // what it may take of the machine
+  std::string name;  // of the run: its control groups have it
 };
 
 // Of the environment that warder itself was started with; warder-sandbox gets none of its own.
@@ -119,23 +126,32 @@ class Sandbox {
   // While nobody reads, nothing is executed.
   Fd take_reports() { return std::move(reports_); }
   pid_t pid() const { return pid_; }
+  // What holds each bound, and after wait() what became of it.
+  const std::vector<HeldBound>& bounds() const { return watch_.held(); }
 
   // Lets CMD run.
   std::variant<std::monostate, LaunchFailure> go();
   // Blocks until the sandbox has ended: CMD's exit code, 128+n for a signal, 126/127 as a shell. Forwards SIGTERM,
   // SIGHUP and SIGINT that are sent to this process alone; leaves Ctrl-C and Ctrl-Z of the terminal to CMD; gives
-  // the terminal back to this process's group at the end.
+  // the terminal back to this process's group at the end. 124 when its time was up, 137 when it passed another bound.
   int wait();
 
  private:
   Sandbox() = default;
   void forward(const signalfd_siginfo& what, int inside);
+  void end_now() const;
+  void look_at_bounds();
+  int patience() const;
+  void drain_output(int signals) const;
   pid_t pid_ = -1;
+  Fd first_;  // the first process of its process namespace
   Fd control_;
   Foreground foreground_ = Foreground::no;
   int ended_early_by_ = 0;  // a signal that came before there was a CMD to pass it to
   std::chrono::steady_clock::time_point kill_at_ = std::chrono::steady_clock::time_point::max();
-  Fd status_;  // what bubblewrap says of its child: its pid, its exit code
+  Status status_;
+  BoundsWatch watch_;
+  OutputMeter output_;
   SandboxListeners listeners_;
   Fd reports_;
 };

@@ -98,11 +98,18 @@ class NamespaceHolder {
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw launch_error("make a pipe");
     Fd ready(ends[0]);
     Fd say(ends[1]);
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw launch_error("make a pipe");
+    Fd end(ends[0]);
+    until_ = Fd(ends[1]);
     pid_ = ::fork();
     if (pid_ < 0) throw launch_error("start a process");
     if (pid_ == 0) {
+      until_.reset();
+      char never = 0;
       const int error = ::unshare(CLONE_NEWUSER) == 0 ? 0 : errno;
-      if (::write(say.get(), &error, sizeof error) == sizeof error && error == 0) ::pause();
+      // Ends with its parent, however that ends: what unshare() does to a parent-death signal does not count.
+      if (::write(say.get(), &error, sizeof error) == sizeof error && error == 0)
+        (void)!::read(end.get(), &never, 1);
       ::_exit(1);
     }
     say.reset();
@@ -132,6 +139,7 @@ class NamespaceHolder {
     }
   }
   pid_t pid_ = -1;
+  Fd until_;  // held by this process alone
 };
 
 bool set_id_map(const Fd& tree, const Fd& user_namespace, unsigned flags) {
