@@ -170,6 +170,7 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   std::vector<fs::path> covered(welcome->covered.begin(), welcome->covered.end());
   covered.push_back(fs::absolute(path).lexically_normal().parent_path());
   covered.push_back(runtime_directory());
+  covered.push_back(state_directory());
   std::vector<fs::path> frozen(welcome->frozen.begin(), welcome->frozen.end());
   Sandbox sandbox = start_sandbox(spec, {welcome->ca_pem, welcome->ca_hash}, std::move(env),
                                   std::move(covered), std::move(frozen));

@@ -25,6 +25,8 @@ struct RunArgs {
   std::vector<std::string> read_write;
   std::vector<std::string> command;
   Quiet quiet = Quiet::no;
+
+  bool clone = false;  // --clone: the host's tree stays as it is
 };
 
 struct Chosen {

@@ -38,6 +38,7 @@ Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
   sandbox.home = std::move(home);
   sandbox.covered = std::move(covered);
   sandbox.frozen = std::move(frozen);
+  sandbox.clone = spec.clone;
   sandbox.executable_dir = executable_directory();
   sandbox.ca_pem = trust.ca_pem;
   sandbox.bundle_pem = merged_bundle(system_bundle(), sandbox.ca_pem);

@@ -44,7 +44,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   refuse_values(spec.argv, env, *store.everything());
   for (const auto& [name, value] : prepared.placeholder_env) env[name] = value;
 
-  const std::string run = new_run_id();
+  const std::string run = spec.run.empty() ? new_run_id() : spec.run;
   RunOutcome outcome;
   make_state_directories();
   const fs::path& named = spec.config.gateway.audit_file;

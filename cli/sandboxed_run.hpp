@@ -27,6 +27,10 @@ struct RunSpec {
   std::map<std::string, std::string> set_env;        // variables with a value of their own
   std::function<void(const std::string&)> announce;  // lines for the person; may be empty
   std::function<void(const std::string&)> summon;    // the same where an answer is wanted
+
+  std::string run;  // its id; empty: one is made
+  std::filesystem::path
+      clone;  // directory of the layers of the workspace's clone (run_clone.hpp); may be empty
 };
 
 struct RunOutcome {

@@ -70,6 +70,9 @@ std::string to_json(const LaunchPlan& plan) {
                    {"bundle_pem", spec.bundle_pem},
                    {"ca_pem", spec.ca_pem},
                    {"ca_hash", spec.ca_hash},
+
+                   {"clone", spec.clone.string()},
+
                    {"caller_home", plan.caller_home},
                    {"caller_path", plan.caller_path},
                    {"sudo_uid", plan.sudo_uid},
@@ -104,6 +107,9 @@ LaunchPlan plan_from_json(std::string_view text) {
   spec.bundle_pem = text_of(from, "bundle_pem");
   spec.ca_pem = text_of(from, "ca_pem");
   spec.ca_hash = text_of(from, "ca_hash");
+
+  spec.clone = text_of(from, "clone");
+
   plan.caller_home = text_of(from, "caller_home");
   plan.caller_path = text_of(from, "caller_path");
   plan.sudo_uid = text_of(from, "sudo_uid");

@@ -39,6 +39,10 @@ struct SandboxSpec {
   std::string bundle_pem;                // the merged trust bundle
   std::string ca_pem;
   std::string ca_hash;  // certs/authority.hpp subject_hash()
+
+  // Absolute directory of the layers (overlay.hpp): the workspace inside is a clone, the host's stays as it is. Empty:
+  // the host's own.
+  std::filesystem::path clone;
 };
 
 // Of the environment that warder itself was started with; warder-sandbox gets none of its own.

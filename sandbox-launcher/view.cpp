@@ -229,6 +229,7 @@ std::vector<fs::path> bind_sources(const LaunchPlan& plan) {
   for (const fs::path& tool : tools_in_home(plan.caller_home, plan.caller_path, as_it_is)) {
     sources.insert(tool);
   }
+  if (!plan.spec.clone.empty()) sources.insert(tidy(plan.spec.clone));
   // Read for its two lines, never bound.
   std::error_code error;
   if (!plan.caller_home.empty() && fs::is_regular_file(gitconfig_of(plan), error)) {
