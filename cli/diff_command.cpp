@@ -81,6 +81,12 @@ std::string head_of(const Change& change) {
   return notes.empty() ? line : line + "  (" + notes + ")";
 }
 
+// By its letters: what it leads to may be a link itself.
+bool leads_out(const fs::path& link, const fs::path& target) {
+  const fs::path end = (link.parent_path() / target).lexically_normal();
+  return target.is_absolute() || (!end.empty() && *end.begin() == "..");
+}
+
 class TextDiff {
  public:
   explicit TextDiff(const CloneTrees& trees) : trees_(trees) {}
@@ -90,7 +96,9 @@ class TextDiff {
     if (change.is == EntryType::symlink) {
       if (change.was == EntryType::symlink)
         print("-> " + printable(trees_.host.link_target(change.path)) + "  (before)");
-      print("-> " + printable(trees_.upper.link_target(change.path)));
+      const fs::path target = trees_.upper.link_target(change.path);
+      print("-> " + printable(target.string()) +
+            (leads_out(change.path, target) ? "  (leads out of the workspace)" : ""));
       return;
     }
     if (change.is == EntryType::file && change.kind != ChangeKind::mode) show_file(change);
