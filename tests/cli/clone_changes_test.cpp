@@ -126,22 +126,28 @@ TEST_CASE("attack: a tree is never left through a link or dots") {
   CHECK_THROWS_AS(tree.change_mode("out/x", 0), TreeError);
 }
 
-TEST_CASE("attack: a host directory that became a link after the plan was made") {
+// One component of a path, the last before the name or an earlier one.
+std::string victim_after(const char* changed) {
   Layers layers;
-  layers.host("d/x", "old");
+  layers.host(changed, "old");
   layers.begin();
-  layers.inside("d/x", "new");
+  layers.inside(changed, "new");
   const CloneTrees trees(layers.clone);
   const auto changes = changes_of(layers.clone, trees);
-  fs::create_directory(layers.root / "outside");
-  std::ofstream(layers.root / "outside/x") << "safe";
+  fs::create_directories(layers.root / "outside/deep");
+  const fs::path victim = layers.root / "outside" / fs::path(changed).lexically_relative("d");
+  std::ofstream(victim) << "safe";
   fs::rename(layers.clone.workspace / "d", layers.root / "was");
   fs::create_directory_symlink(layers.root / "outside", layers.clone.workspace / "d");
   CHECK_THROWS_AS(apply_changes(trees, "1", changes), TreeError);
-  std::ifstream victim(layers.root / "outside/x");
   std::string text;
-  victim >> text;
-  CHECK(text == "safe");
+  std::ifstream(victim) >> text;
+  return text;
+}
+
+TEST_CASE("attack: a host directory that became a link after the plan was made") {
+  CHECK(victim_after("d/x") == "safe");
+  CHECK(victim_after("d/deep/x") == "safe");
 }
 
 TEST_CASE("a tree of any depth can be removed") {
