@@ -203,18 +203,17 @@ def test_names_of_any_bytes(bench):
     assert names == {b"new\nline", b"bad\xff", b"esc\x1b[31m", b" ", b"test-ca.pem"}
 
 
-@both_users
 def test_ten_thousand_files(bench):
     (bench.ws / "old").mkdir()
-    for i in range(5000):
+    for i in range(500):
         (bench.ws / "old" / str(i)).write_text("o")
     settle(bench)
     clone_run(bench, "rm -r old; mkdir new; cd new; i=0; while [ $i -lt 10000 ]; do echo $i > $i; "
                      "i=$((i+1)); done")
     stat_text = warder(bench, "diff", "--stat").text
-    assert "15000 files changed" in stat_text
+    assert "10500 files changed" in stat_text
     done = warder(bench, "apply")
-    assert done.code == 0 and "applied 15000 files" in done.error, done
+    assert done.code == 0 and "applied 10500 files" in done.error, done
     assert not (bench.ws / "old").exists()
     assert {p.name: p.read_text() for p in (bench.ws / "new").iterdir()} == {
         str(i): f"{i}\n" for i in range(10000)}
@@ -249,11 +248,11 @@ def test_a_killed_launcher_leaves_a_clone(project):
 @both_users
 def test_a_killed_apply_can_be_repeated(bench):
     (bench.ws / "turn").mkdir()
-    for i in range(800):
+    for i in range(300):
         (bench.ws / f"f{i}").write_text("old")
         (bench.ws / "turn" / str(i)).write_text("t")
     settle(bench)
-    clone_run(bench, "i=0; while [ $i -lt 800 ]; do echo new > f$i; i=$((i+1)); done; rm -r turn;"
+    clone_run(bench, "i=0; while [ $i -lt 300 ]; do echo new > f$i; i=$((i+1)); done; rm -r turn;"
                      "echo file > turn; mkdir -p more/deep; for i in 1 2 3; do echo $i > more/deep/$i;"
                      "done")
     argv = bench.as_user([bench.warder, "apply"])
@@ -269,7 +268,7 @@ def test_a_killed_apply_can_be_repeated(bench):
     assert killed
     done = warder(bench, "apply")
     assert done.code == 0 or "no clone" in done.error, done
-    assert {(bench.ws / f"f{i}").read_text() for i in range(800)} == {"new\n"}
+    assert {(bench.ws / f"f{i}").read_text() for i in range(300)} == {"new\n"}
     assert (bench.ws / "turn").read_text() == "file\n"
     assert sorted(p.name for p in (bench.ws / "more/deep").iterdir()) == ["1", "2", "3"]
     assert not [p for p in bench.ws.rglob(".warder-apply-*")]
