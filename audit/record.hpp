@@ -74,7 +74,8 @@ struct FilesChanged {
   std::vector<FileChanged> changes;
   std::uint64_t git_objects = 0;  // created below .git/objects: not among the changes
   std::uint64_t more = 0;         // changes that are in no record
-  std::string note;  // "", "partial": the tree was too large to be known whole; "unread"
+  // "", "partial": the tree was too large to be known whole; "clone": the host's is as it was; "unread"
+  std::string note;
   std::string told_by;
 };
 

@@ -19,6 +19,7 @@ struct FileChanges {
   std::uint64_t git_objects = 0;            // that came into .git/objects
   std::uint64_t more = 0;                   // changes beyond kMostChanges
   bool partial = false;                     // not all of the tree was looked at
+  bool cloned = false;                      // in a clone: the host's tree is as it was
 };
 
 class FileListing {

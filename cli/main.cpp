@@ -7,10 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/apply_command.hpp"
 #include "cli/approve_command.hpp"
 #include "cli/audit_command.hpp"
 #include "cli/check_command.hpp"
 #include "cli/demo_command.hpp"
+#include "cli/diff_command.hpp"
 #include "cli/doctor_command.hpp"
 #include "cli/explain_command.hpp"
 #include "cli/gateway_command.hpp"
@@ -35,6 +37,7 @@ constexpr const char* kFooter = R"(Examples:
   warder run --config warder.yaml --policy coding-agent -- claude
   warder init && warder trust                            a policy file for this project
   warder check && warder explain https://pypi.org/simple/   what is odd in it, and what would become of a request
+  warder run --clone -- ./agent.sh && warder diff        on a clone of this directory; then warder apply
   warder gateway --config warder.yaml                    the listeners of a configuration, for other sandboxes
   warder secret set github                               put a value into the encrypted store
   warder approve                                         answer what a rule with `action: ask` waits for
@@ -127,6 +130,9 @@ void add_run_options(CLI::App& run, RunArgs& args) {
   repeatable("--rw", args.read_write, "show this path inside, writable; may repeat", "PATH");
 
   add_tree_options(run, args.tree);
+  run.add_flag("--clone", args.clone,
+               "work on a clone of the workspace: the host's files stay as they are until warder "
+               "apply");
 
   add_bounds(run, args);
 
@@ -356,6 +362,73 @@ void add_secret(CLI::App& app, SecretArgs& args, int& code) {
   list->add_flag_callback("--json", [&args] { args.json = Json::yes; }, "print JSON");
 }
 
+constexpr const char* kDiffFooter =
+    R"(Of what warder run --clone left. ID, or its first characters, is one of --list; without it: the newest clone of this
+directory. What runs code without anybody asking for it (hooks, CI, editor tasks, agent configurations) comes first.
+
+  warder diff                        every change, with its lines
+  warder diff --stat                 every change on one line
+  warder apply                       take all but what runs code later
+  warder apply --include .github     and this
+  warder discard                     throw the clone away)";
+
+constexpr const char* kApplyFooter =
+    R"(Takes the changes of warder run --clone into the host's files; the clone goes when nothing of it is left. Examples:
+  warder apply --dry-run
+  warder apply                       all but what runs code later
+  warder apply --include .vscode     and this, or what lies in it
+  warder apply --all
+  warder apply --force README.md     although it was changed outside meanwhile, too
+
+Exit codes: 0 applied; 1 the same files were changed outside since, and nothing was applied; 2 there is no such clone.)";
+
+struct CloneArgs {
+  DiffArgs diff;
+  ApplyArgs apply;
+  DiscardArgs discard;
+};
+
+void add_clones(CLI::App& app, CloneArgs& args, int& code) {
+  CLI::App* diff = app.add_subcommand("diff", "see what a run with --clone changed");
+  diff->footer(kDiffFooter);
+  diff->add_option("ID", args.diff.id, "the clone (without it: the newest of this directory)");
+  CLI::Option* list =
+      diff->add_flag("--list", args.diff.list, "the clones that are kept, of all directories");
+  const auto show = [diff, &args](const char* flag, DiffArgs::Show how, const char* what) {
+    return diff->add_flag_callback(flag, [&args, how] { args.diff.show = how; }, what);
+  };
+  CLI::Option* stat = show("--stat", DiffArgs::Show::stat, "one line for each change");
+  CLI::Option* names = show("--name-only", DiffArgs::Show::names, "only the paths");
+  stat->excludes(names)->excludes(list);
+  names->excludes(list);
+  diff->add_flag_callback("--json", [&args] { args.diff.json = Json::yes; }, "print JSON");
+  diff->callback([&args, &code] { code = diff_command(args.diff); });
+
+  CLI::App* apply = app.add_subcommand("apply", "take what a run with --clone changed");
+  apply->footer(kApplyFooter);
+  apply->add_option("ID", args.apply.id, "the clone (without it: the newest of this directory)");
+  const auto repeatable = [apply](const char* name, std::vector<std::string>& values,
+                                  const char* what) {
+    apply->add_option(name, values, what)
+        ->type_name("PATH")
+        ->take_all()
+        ->expected(1)
+        ->allow_extra_args(false);
+  };
+  repeatable("--include", args.apply.include,
+             "take this too, although it runs code later; may repeat");
+  repeatable("--force", args.apply.force,
+             "take this although it was changed outside since; may repeat");
+  apply->add_flag("--all", args.apply.all, "take all that runs code later");
+  apply->add_flag("--dry-run", args.apply.dry_run, "say what would be taken");
+  apply->callback([&args, &code] { code = apply_command(args.apply); });
+
+  CLI::App* discard = app.add_subcommand("discard", "throw away what a run with --clone changed");
+  discard->add_option("ID", args.discard.id,
+                      "the clone (without it: the newest of this directory)");
+  discard->callback([&args, &code] { code = discard_command(args.discard); });
+}
+
 void add_preset(CLI::App& app, PresetShowArgs& args, int& code) {
   CLI::App* preset = app.add_subcommand("preset", "look at the presets and agent profiles");
   preset->require_subcommand(1);
@@ -406,6 +479,8 @@ int command_line(int argc, char** argv) {
   add_audit(app, verify, code);
   SecretArgs secret;
   add_secret(app, secret, code);
+  CloneArgs clones;
+  add_clones(app, clones, code);
   PresetShowArgs preset;
   add_preset(app, preset, code);
   InitArgs init;

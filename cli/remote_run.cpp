@@ -189,7 +189,8 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   std::vector<fs::path> frozen(welcome->frozen.begin(), welcome->frozen.end());
   auto files = std::async(std::launch::async,
                           [&spec, covered] { return FileListing(spec.workspace, covered); });
-  WorkingTree tree(spec, covered, frozen, new_run_id());
+  WorkingTree tree(spec, covered, frozen, spec.run.empty() ? new_run_id() : spec.run,
+                   spec.clone.empty() ? TreeChanges::on_host : TreeChanges::caught);
   tree.set_variables(env);
   Bounds bounds = welcome->bounds;
   bounds.beneath(spec.bounds);
@@ -212,9 +213,9 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
     });
     let_go(sandbox);
     outcome.exit_code = sandbox.wait();
-    tree.finish();
     reader.join();
-    (void)tell(socket.get(), {{}, before.changes()});
+    (void)tell(socket.get(), {{}, spec.cloned ? spec.cloned() : before.changes()});
+    tree.finish();
   } catch (...) {
     ::shutdown(socket.get(), SHUT_RDWR);  // ends the thread that listens
     throw;

@@ -8,7 +8,9 @@
 #include "base/reason.hpp"
 #include "cli/harden.hpp"
 #include "cli/remote_run.hpp"
+#include "cli/run_clone.hpp"
 #include "cli/sandboxed_run.hpp"
+#include "cli/state.hpp"
 #include "cli/summon.hpp"
 #include "cli/trust_command.hpp"
 #include "config/audit_place.hpp"
@@ -230,9 +232,18 @@ RunOutcome run_chosen(const RunArgs& args, Chosen chosen) {
     spec.announce = say;
     spec.summon = summon;
   }
+
+  std::optional<RunClone> clone;
+  if (args.clone) {
+    spec.run = new_run_id();
+    spec.clone = clone.emplace(spec.run, workspace, args.command.front()).directory();
+    spec.cloned = [&clone] { return clone->changes(); };
+  }
+
   RunOutcome outcome =
       remote ? run_behind_gateway(spec, fs::absolute(args.gateway)) : run_sandboxed(spec);
   if (args.quiet == Quiet::no) print_summary(outcome);
+  if (clone) clone->finish(spec.announce);
   return outcome;
 }
 

@@ -32,6 +32,8 @@ struct RunArgs {
   WorkingTreeArgs tree{};
 
   Quiet quiet = Quiet::no;
+
+  bool clone = false;  // --clone: the host's tree stays as it is
 };
 
 struct Chosen {

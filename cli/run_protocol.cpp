@@ -110,7 +110,8 @@ json::object to_json(const FileChanges& files) {
   return json::object{{"changes", std::move(changes)},
                       {"git_objects", files.git_objects},
                       {"more", files.more},
-                      {"partial", files.partial}};
+                      {"partial", files.partial},
+                      {"cloned", files.cloned}};
 }
 
 FileChanges file_changes_from(const json::object& from) {
@@ -123,6 +124,7 @@ FileChanges file_changes_from(const json::object& from) {
   files.git_objects = from.at("git_objects").to_number<std::uint64_t>();
   files.more = from.at("more").to_number<std::uint64_t>();
   files.partial = from.at("partial").as_bool();
+  files.cloned = from.at("cloned").as_bool();
   return files;
 }
 

@@ -172,7 +172,7 @@ void RunRecords::changed(const FileChanges& what) {
   std::size_t size = 0;
   const auto write = [&] {
     record.session = session_;
-    record.note = what.partial ? "partial" : "";
+    record.note = what.partial ? "partial" : what.cloned ? "clone" : "";
     record.told_by = told_by();
     append(std::exchange(record, {}));
     size = 0;

@@ -54,6 +54,7 @@ Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
   sandbox.covered = std::move(covered);
   sandbox.frozen = std::move(frozen);
   tree.add_to(sandbox);
+  sandbox.clone = spec.clone;
   sandbox.executable_dir = executable_directory();
   add_trust(sandbox, trust, spec);
   sandbox.bounds = bounds.bounds;

@@ -51,7 +51,7 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   refuse_values(spec.argv, env, *store.everything());
   for (const auto& [name, value] : prepared.placeholder_env) env[name] = value;
 
-  const std::string run = new_run_id();
+  const std::string run = spec.run.empty() ? new_run_id() : spec.run;
   RunOutcome outcome;
   make_state_directories();
   const fs::path& named = spec.config.gateway.audit_file;
@@ -67,7 +67,8 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   for (const std::string& note : home.notes()) {
     if (spec.announce) spec.announce(note);
   }
-  WorkingTree tree(spec, covered, believed, run);
+  WorkingTree tree(spec, covered, believed, run,
+                   spec.clone.empty() ? TreeChanges::on_host : TreeChanges::caught);
   tree.set_variables(env);
   RunSocket socket(run);
   const std::vector<fs::path> covered_at_start = covered;
@@ -110,10 +111,10 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   });
   let_go(sandbox);
   outcome.exit_code = sandbox.wait();
-  tree.finish();
 
   reader.join();
-  records.changed(before.changes());
+  records.changed(spec.cloned ? spec.cloned() : before.changes());
+  tree.finish();
   watch.stop();
   socket.close();
   gateway.stop();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/bounds.hpp"
+#include "cli/file_changes.hpp"
 #include "cli/guard.hpp"
 #include "cli/working_tree.hpp"
 #include "config/config.hpp"
@@ -35,6 +36,10 @@ struct RunSpec {
   std::function<void(const std::string&)> summon;    // the same where an answer is wanted
 
   WorkingTreeArgs tree{};
+  std::string run;  // its id; empty: one is made
+  std::filesystem::path
+      clone;  // directory of the layers of the workspace's clone (run_clone.hpp); may be empty
+  std::function<FileChanges()> cloned;  // with a clone: what is different in it
 };
 
 struct RunOutcome {

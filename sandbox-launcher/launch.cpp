@@ -23,9 +23,11 @@
 #include "sandbox-launcher/identity.hpp"
 #include "sandbox-launcher/launch_error.hpp"
 #include "sandbox-launcher/network.hpp"
+#include "sandbox-launcher/overlay.hpp"
 #include "sandbox-launcher/plan.hpp"
 #include "sandbox-launcher/process_namespace.hpp"
 #include "sandbox-launcher/seccomp.hpp"
+#include "sandbox-launcher/staging.hpp"
 #include "sandbox-launcher/view.hpp"
 
 namespace warder {
@@ -203,9 +205,16 @@ void launch_or_throw(int control, int status, int reports) {
   const LaunchPlan plan = plan_from_json(first.text);
   check_requirements();
 
-  const Identity identity = take_identity(plan, bind_sources(plan));
+  const std::vector<std::filesystem::path> sources = bind_sources(plan);
+  check_clone(plan);
+  Identity identity = take_identity(plan, sources);
   die_with_parent();
   enter_network_namespace(identity.uid, identity.gid);
+  if (!plan.spec.clone.empty() && identity.staged.empty()) {
+    // An ordinary user may mount only now, in a user namespace; as root it is done.
+    identity.staged = stage(sources, {}, {});
+    mount_clone(plan, identity.staged);
+  }
   die_with_parent();
   enter_process_namespace(control, status, reports);
   const SandboxListeners listeners = make_network();

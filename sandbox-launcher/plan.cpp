@@ -111,6 +111,7 @@ std::string to_json(const LaunchPlan& plan) {
 
                    {"added_pem", spec.added_pem},
                    {"java_store", base64_encode(spec.java_store)},
+                   {"clone", spec.clone.string()},
 
                    {"caller_home", plan.caller_home},
                    {"caller_path", plan.caller_path},
@@ -153,6 +154,7 @@ LaunchPlan plan_from_json(std::string_view text) {
 
   spec.added_pem = text_of(from, "added_pem");
   spec.java_store = base64_decode(text_of(from, "java_store")).value();
+  spec.clone = text_of(from, "clone");
 
   plan.caller_home = text_of(from, "caller_home");
   plan.caller_path = text_of(from, "caller_path");

@@ -74,6 +74,10 @@ struct SandboxSpec {
 
   Bounds bounds;     // what it may take of the machine
   std::string name;  // of the run: its control groups have it
+
+  // Absolute directory of the layers (overlay.hpp): the workspace inside is a clone, the host's stays as it is. Empty:
+  // the host's own.
+  std::filesystem::path clone;
 };
 
 // Of the environment that warder itself was started with; warder-sandbox gets none of its own.

@@ -262,6 +262,7 @@ std::vector<fs::path> bind_sources(const LaunchPlan& plan) {
   for (const HomeTree& tree : plan.spec.home) sources.insert(tidy(tree.source));
   const auto as_it_is = [](const fs::path& path) { return path.string(); };
   for (const fs::path& tool : tools_of(plan, as_it_is)) sources.insert(tool);
+  if (!plan.spec.clone.empty()) sources.insert(tidy(plan.spec.clone));
   // Read for its two lines, never bound.
   std::error_code error;
   if (!plan.caller_home.empty() && plan.spec.caller_home == CallerHome::tools &&
