@@ -14,7 +14,7 @@ bool is_known(std::string_view type) {
   constexpr std::array<std::string_view, 17> kTypes{
       "log",         "resume",  "repair", "close",  "checkpoint", "session_start",
       "session_end", "dns",     "dial",   "secret", "policy",     "approval",
-      "intent",      "receipt", "exec",   "exit",   "files"};
+      "intent",      "receipt", "exec",   "exit",   "files",      "limit"};
   return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
 }
 

@@ -155,7 +155,7 @@ class Killer:
         assert done.text == "well\n" and done.code == 0, done
         state = self.bench.state / "warder"
         left = {name for name in oracles.tree(state) if not re.fullmatch(
-            r"audit\.key(\.pub)?|audit|audit/.*|run|run/runs|homes", name)}
+            r"audit\.key(\.pub)?|audit|audit/.*|run|run/runs|homes|watched", name)}
         assert not left, f"left in the state directory: {left}"
         self.check("the next run")
 
