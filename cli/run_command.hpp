@@ -23,6 +23,10 @@ struct RunArgs {
   std::vector<std::string> env;
   std::vector<std::string> read_only;
   std::vector<std::string> read_write;
+
+  std::vector<std::string> publish;
+  AsRoot as_root = AsRoot::no;
+
   std::vector<std::string> command;
   Quiet quiet = Quiet::no;
 };

@@ -6,6 +6,7 @@
 //   run → gateway   RunListeners with the sandbox's listening sockets
 //   gateway → run   {"go": true}: the session's start is on the disk and it is served; or {"error": "…"}
 //   gateway → run   {"say": "…"}, any time: a line for the person; {"summon": "…"}: one who should answer
+//   run → gateway   {"published": RunPublished}, any time: a connection through a published port has ended
 //   run → gateway   {"exit": code}; a peer that goes without it is taken for killed
 //   gateway → run   RunEnd
 #pragma once
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "proxy/denials.hpp"
+#include "proxy/publish.hpp"
 
 namespace warder {
 
@@ -54,14 +56,22 @@ struct RunEnd {
   bool recorded = false;
 };
 
+struct RunPublished {
+  std::string flag;
+  std::uint16_t port = 0;
+  PublishedEnd end;
+};
+
 boost::json::value to_json(const RunRequest& request);
 boost::json::value to_json(const RunWelcome& welcome);
 boost::json::value to_json(const RunListeners& listeners);
 boost::json::value to_json(const RunEnd& end);
+boost::json::value to_json(const RunPublished& published);
 // nullopt: it is not one.
 std::optional<RunRequest> run_request_from(const boost::json::value& json);
 std::optional<RunWelcome> run_welcome_from(const boost::json::value& json);
 std::optional<RunListeners> run_listeners_from(const boost::json::value& json);
 std::optional<RunEnd> run_end_from(const boost::json::value& json);
+std::optional<RunPublished> run_published_from(const boost::json::value& json);
 
 }  // namespace warder

@@ -14,6 +14,7 @@
 #include "cli/environment.hpp"
 #include "cli/make_session.hpp"
 #include "cli/protected_paths.hpp"
+#include "cli/publish_records.hpp"
 #include "cli/session_records.hpp"
 #include "sandbox-launcher/channel.hpp"
 
@@ -235,6 +236,10 @@ void RunService::carry_on(Run& run, int socket) {
     Message message;
     if (!receive_message(socket, message)) break;
     const json::value said = parsed(message.text);
+    if (const auto published = run_published_from(said)) {
+      there = record_published(parts_.log, *run.session, *published);
+      continue;
+    }
     const json::value* code = said.is_object() ? said.as_object().if_contains("exit") : nullptr;
     if (code == nullptr || !code->is_int64()) break;
     exit_code = static_cast<int>(code->as_int64());

@@ -23,6 +23,8 @@ Caller caller_of_this_process() {
 
 }  // namespace
 
+fs::path launcher_path() { return executable_directory() / "warder-sandbox"; }
+
 Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
                       std::map<std::string, std::string> env, std::vector<fs::path> covered,
                       std::vector<fs::path> frozen, std::vector<HomeTree> home) {
@@ -38,12 +40,14 @@ Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
   sandbox.home = std::move(home);
   sandbox.covered = std::move(covered);
   sandbox.frozen = std::move(frozen);
+
+  sandbox.as_root = spec.as_root;
+
   sandbox.executable_dir = executable_directory();
   sandbox.ca_pem = trust.ca_pem;
   sandbox.bundle_pem = merged_bundle(system_bundle(), sandbox.ca_pem);
   sandbox.ca_hash = trust.ca_hash;
-  auto started =
-      Sandbox::start(sandbox, caller_of_this_process(), executable_directory() / "warder-sandbox");
+  auto started = Sandbox::start(sandbox, caller_of_this_process(), launcher_path());
   if (auto* failure = std::get_if<LaunchFailure>(&started))
     throw RunRefused(failure->message, failure->exit_code);
   return std::move(std::get<Sandbox>(started));

@@ -17,6 +17,9 @@ struct SandboxTrust {
   std::string ca_hash;
 };
 
+// Of warder-sandbox, which lies beside this executable.
+std::filesystem::path launcher_path();
+
 // Throws RunRefused or ConfigError. CMD is not running yet.
 Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
                       std::map<std::string, std::string> env,

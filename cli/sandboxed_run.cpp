@@ -12,6 +12,8 @@
 #include "cli/make_session.hpp"
 #include "cli/private_home.hpp"
 #include "cli/protected_paths.hpp"
+#include "cli/publish_records.hpp"
+#include "cli/published_ports.hpp"
 #include "cli/run_socket.hpp"
 #include "cli/sandbox_start.hpp"
 #include "cli/secret_store.hpp"
@@ -43,6 +45,9 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   for (const auto& [name, value] : spec.set_env) env.try_emplace(name, value);
   refuse_values(spec.argv, env, *store.everything());
   for (const auto& [name, value] : prepared.placeholder_env) env[name] = value;
+
+  if (spec.as_root == AsRoot::yes) become_root(env);
+  PublishedPorts published(spec.publish);
 
   const std::string run = new_run_id();
   RunOutcome outcome;
@@ -81,8 +86,14 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   socket.open(gateway.sessions(), *log, clock, reload);
   SecretWatch watch({store, gateway.sessions(), *log, spec.announce});
   if (policy->observes && spec.announce) spec.announce(kObserving);
+  LogPublishRecorder publish_recorder(*log, *session);
+  published.open(sandbox.pid(), publish_recorder);
+  for (const std::string& line : published.lines()) {
+    if (spec.announce) spec.announce(line);
+  }
   let_go(sandbox);
   outcome.exit_code = sandbox.wait();
+  published.close();
 
   watch.stop();
   socket.close();

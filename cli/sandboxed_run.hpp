@@ -11,6 +11,7 @@
 #include "config/config.hpp"
 #include "config/profile.hpp"
 #include "proxy/denials.hpp"
+#include "sandbox-launcher/spawn.hpp"
 
 namespace warder {
 
@@ -23,8 +24,12 @@ struct RunSpec {
   std::vector<std::string> env;                  // names to pass
   std::vector<std::filesystem::path> read_only;  // absolute
   std::vector<std::filesystem::path> read_write;
-  std::vector<HomePlace> home;                       // of the caller's home
-  std::map<std::string, std::string> set_env;        // variables with a value of their own
+  std::vector<HomePlace> home;                 // of the caller's home
+  std::map<std::string, std::string> set_env;  // variables with a value of their own
+
+  std::vector<std::string> publish;  // --publish
+  AsRoot as_root = AsRoot::no;
+
   std::function<void(const std::string&)> announce;  // lines for the person; may be empty
   std::function<void(const std::string&)> summon;    // the same where an answer is wanted
 };

@@ -6,6 +6,7 @@
 
 #include "sandbox-launcher/init.hpp"
 #include "sandbox-launcher/launch.hpp"
+#include "sandbox-launcher/socket_maker.hpp"
 
 int main(int argc, char** argv) {
   if (argc >= 5 && std::strcmp(argv[1], "--init") == 0) {
@@ -15,6 +16,9 @@ int main(int argc, char** argv) {
   }
   if (argc == 4 && std::strcmp(argv[1], "--control") == 0) {
     return warder::launch(std::atoi(argv[2]), std::atoi(argv[3]));
+  }
+  if (argc == 5 && std::strcmp(argv[1], "--sockets") == 0) {
+    return warder::make_sockets(std::atoi(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]));
   }
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
     std::puts("warder-sandbox " WARDER_VERSION);

@@ -66,6 +66,9 @@ std::string to_json(const LaunchPlan& plan) {
                    {"home", home_to_json(spec.home)},
                    {"covered", paths_to_json(spec.covered)},
                    {"frozen", paths_to_json(spec.frozen)},
+
+                   {"as_root", spec.as_root == AsRoot::yes},
+
                    {"executable_dir", spec.executable_dir.string()},
                    {"bundle_pem", spec.bundle_pem},
                    {"ca_pem", spec.ca_pem},
@@ -100,6 +103,9 @@ LaunchPlan plan_from_json(std::string_view text) {
   spec.home = home_of(from);
   spec.covered = paths_of(from, "covered");
   spec.frozen = paths_of(from, "frozen");
+
+  spec.as_root = from.at("as_root").as_bool() ? AsRoot::yes : AsRoot::no;
+
   spec.executable_dir = text_of(from, "executable_dir");
   spec.bundle_pem = text_of(from, "bundle_pem");
   spec.ca_pem = text_of(from, "ca_pem");

@@ -11,7 +11,7 @@
 namespace warder {
 
 // Of the words between the two programs: raised whenever they change.
-inline constexpr int kLaunchProtocol = 3;
+inline constexpr int kLaunchProtocol = 4;
 
 struct LaunchPlan {
   SandboxSpec spec;

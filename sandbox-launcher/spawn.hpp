@@ -23,6 +23,9 @@ struct HomeTree {
   enum class Access : std::uint8_t { read_only, read_write } access = Access::read_only;
 };
 
+// Is CMD uid 0 in its own user namespace? It has no capability there either.
+enum class AsRoot : bool { no, yes };
+
 // What a sandbox is to be. Holds placeholders, never a value.
 struct SandboxSpec {
   std::vector<std::string> argv;                  // CMD…; never expanded by us
@@ -35,6 +38,9 @@ struct SandboxSpec {
   std::vector<std::filesystem::path> covered;
   // Absolute files that CMD may read and must not change: what the next run will believe (configuration, certificates).
   std::vector<std::filesystem::path> frozen;
+
+  AsRoot as_root = AsRoot::no;
+
   std::filesystem::path executable_dir;  // Warder's own executables: read-only inside
   std::string bundle_pem;                // the merged trust bundle
   std::string ca_pem;
@@ -51,7 +57,8 @@ struct Caller {
 // Paths inside the sandbox that the environment names.
 inline constexpr const char* kBundlePath = "/etc/ssl/certs/ca-certificates.crt";
 inline constexpr const char* kCaPath = "/etc/ssl/certs/warder-ca.pem";
-inline constexpr const char* kHomePath = "/home/sandbox";  // HOME inside; the private home
+inline constexpr const char* kAptPath = "/etc/warder-apt.conf";  // with AsRoot::yes
+inline constexpr const char* kHomePath = "/home/sandbox";        // HOME inside; the private home
 
 // Listening sockets that were made inside the sandbox's network namespace.
 struct SandboxListeners {
