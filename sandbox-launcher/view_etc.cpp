@@ -144,7 +144,7 @@ class EtcWriter {
     const std::string shell = fs::exists("/bin/bash") ? "/bin/bash" : "/bin/sh";
     const std::string uid = std::to_string(plan_.uid);
     const std::string gid = std::to_string(plan_.gid);
-    const bool as_root = plan_.uid == 0;
+    const bool as_root = spec_.as_root == AsRoot::yes;
     std::string users = "root:x:0:0:root:/root:/usr/sbin/nologin\n";
     if (as_root) users = std::string("root:x:0:0:root:") + kHomePath + ":" + shell + "\n";
     std::string groups = "root:x:0:\n";

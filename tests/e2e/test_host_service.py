@@ -232,3 +232,20 @@ def test_learning_does_not_open_it(bench, web, echo):
     done = bench.warder_command("learn", "--config", bench.ws / "t.yaml", "--", "/bin/sh", "-c",
                                 f"curl -sS http://{NAME}:{port}/ || true", creates=("audit",))
     assert "for host" not in done.text + done.error, done
+
+
+def test_attack_a_port_that_another_run_publishes_is_no_service(bench):
+    """Two sandboxes of one machine do not reach each other by what they publish."""
+    port = free_port()
+    bench.write("serve.py", "import socket\nlistener = socket.create_server(('127.0.0.1', 3000))\n"
+                            "print('serving', flush=True)\nlistener.accept()[0].sendall(b'mine')\n")
+    first = bench.start(["/usr/bin/python3", "-B", "serve.py"], policy=None, config=None,
+                        args=("--publish", f"{port}:3000"))
+    assert first.stdout.readline() == b"serving\n"
+    bench.write("talk.py", TALK + f"print(json.dumps([talk({NAME!r}, {port})]))")
+    flags = ("--allow", f"{NAME}:{port}")
+    done = bench.run(["/usr/bin/python3", "-B", "talk.py"], policy=None, config=None, args=flags, verify=False)
+    assert done.json == ["refused"] and "address_not_allowed" in done.error, done
+    with socket.create_connection(("127.0.0.1", port), 10) as sock:     # and this machine does
+        assert sock.recv(10) == b"mine"
+    assert first.wait(30) == 0
