@@ -2,16 +2,20 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 
+#include "proxy/file_budget.hpp"
 #include "proxy/input.hpp"
 #include "proxy/stream.hpp"
 
 namespace warder {
 namespace {
 
+constexpr std::uint64_t kFilesForEach =
+    8;  // it holds two; the gateway's own connections need theirs
 constexpr std::chrono::seconds kConnect{10};
 constexpr std::chrono::hours kIdle{1};  // without a byte in either direction
 constexpr std::chrono::milliseconds kBreath{50};
@@ -187,7 +191,9 @@ std::chrono::microseconds since(SteadyTime began) {
 }  // namespace
 
 Publisher::Publisher(MakeInside make, PublishRecorder& recorder)
-    : make_(std::move(make)), recorder_(recorder) {
+    : make_(std::move(make)),
+      recorder_(recorder),
+      most_(std::min(kMostConnections, FileBudget::of_process() / kFilesForEach)) {
   worker_.start();
 }
 
@@ -205,7 +211,7 @@ Task<> Publisher::accept(PublishedPort port, Fd listener) {
   const auto kept = std::make_shared<const PublishedPort>(std::move(port));
   Listener listening(worker_, std::move(listener));
   for (;;) {
-    while (open_ >= kMostConnections && listening.acceptor().is_open()) co_await breathe(worker_);
+    while (open_ >= most_ && listening.acceptor().is_open()) co_await breathe(worker_);
     if (!listening.acceptor().is_open()) co_return;
     auto [error, accepted] = co_await listening.acceptor().async_accept(worker_.loop(), as_result);
     if (!listening.acceptor().is_open()) co_return;

@@ -71,8 +71,9 @@ class Publisher {
 
   MakeInside make_;
   PublishRecorder& recorder_;
-  std::uint64_t open_ = 0;  // on the worker's thread
-  Worker worker_;           // last: what runs on it uses the others
+  const std::uint64_t most_;  // fewer where this process may open few files
+  std::uint64_t open_ = 0;    // on the worker's thread
+  Worker worker_;             // last: what runs on it uses the others
 };
 
 }  // namespace warder
