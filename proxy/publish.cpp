@@ -87,6 +87,7 @@ struct Way {
   Stream& to;
   Input input{};
   std::uint64_t bytes = 0;
+  bool said_all = false;  // `from` ended cleanly, and all of it has left
 };
 
 struct Pair {
@@ -150,6 +151,7 @@ Task<> run_way(Pair& pair, Way& way, Reason of_from, Reason of_to) {
     }
     if (may_wait_on(pair, way, filled.error())) continue;
     if (filled.error() == IoError::end_of_stream) {
+      way.said_all = true;
       way.to.shutdown_write();
       co_return;
     }
@@ -165,7 +167,8 @@ Task<> run_up(Pair& pair) {
   pair.finished.cancel();
 }
 
-Task<> relay_both(Worker& worker, Stream& host, Stream& inside, PublishedEnd& end) {
+// True: what the service said is on its way to its end, whatever became of what it was told.
+Task<bool> relay_both(Worker& worker, Stream& host, Stream& inside, PublishedEnd& end) {
   for (Stream* stream : {&host, &inside}) {
     stream->limit_reads(kIdle);
     stream->limit_writes(kIdle);
@@ -173,7 +176,7 @@ Task<> relay_both(Worker& worker, Stream& host, Stream& inside, PublishedEnd& en
   Pair pair(worker, host, inside);
   worker.spawn(run_up(pair));
   co_await run_way(pair, pair.down, Reason::upstream_broken, Reason::client_broken);
-  if (pair.broken != Reason::none) {  // nothing can come back any more
+  if (!pair.down.said_all) {  // nothing can come back any more
     host.abort();
     inside.abort();
   }
@@ -181,6 +184,7 @@ Task<> relay_both(Worker& worker, Stream& host, Stream& inside, PublishedEnd& en
   end.up = pair.up.bytes;
   end.down = pair.down.bytes;
   end.reason = pair.broken;
+  co_return pair.down.said_all;
 }
 
 std::chrono::microseconds since(SteadyTime began) {
@@ -244,10 +248,11 @@ Task<> Publisher::relay(std::shared_ptr<const PublishedPort> port, tcp::socket s
   }
   end.connect = since(began);
   end.reason = Reason::upstream_connect_failed;
-  if (inside != nullptr) co_await relay_both(worker_, host, *inside, end);
+  bool said_all = false;
+  if (inside != nullptr) said_all = co_await relay_both(worker_, host, *inside, end);
   end.total = since(began);
   recorder_.end(*port, *ticket, end);
-  if (end.reason != Reason::none) host.abort();
+  if (end.reason != Reason::none && !said_all) host.abort();
   if (end.reason != Reason::none && inside != nullptr) inside->abort();
   --open_;
 }

@@ -45,7 +45,7 @@ class Served:
     def __init__(self, bench, cmd, *publish, more=(), serving=True, **options):
         self.bench = bench
         args = [word for port in publish for word in ("--publish", port)]
-        self.process = bench.start(cmd, args=[*args, *more], stdin=subprocess.PIPE, **options)
+        self.process = bench.start(cmd, args=[*args, *more], stdin=subprocess.PIPE, bufsize=0, **options)  # select sees all
         self.ports, self.said = [], b""
         while len(self.ports) < len(publish):
             line = self._line(self.process.stderr)
@@ -230,6 +230,25 @@ def test_it_works_behind_another_gateway_which_records_it(bench, echo):
         gateway.records("session_end", 1)
         receipts = gateway.records("receipt", 1)
     assert [(r["bytes_up"], r["bytes_down"]) for r in receipts] == [(3, 4)]
+
+
+def test_an_answer_before_the_end_of_the_question_arrives(bench):
+    bench.write("early.py", "import socket\nlistener = socket.create_server(('127.0.0.1', 3000))\n"
+                            "print('serving', flush=True)\nwhile True:\n conn = listener.accept()[0]\n"
+                            " conn.recv(1)\n conn.sendall(b'413 too large')\n conn.close()\n")
+    served = Served(bench, [PYTHON, "-B", "early.py"], "0:3000")
+    for _ in range(5):
+        with served.connect() as sock:
+            def upload(to=sock):
+                try:
+                    to.sendall(b"x" * (8 << 20))
+                except OSError:
+                    pass
+            sender = threading.Thread(target=upload)
+            sender.start()
+            assert sock.recv(100) == b"413 too large"
+            sender.join()
+    served.end()
 
 
 # -- attacks ---------------------------------------------------------------------------------------
