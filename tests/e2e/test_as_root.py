@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from support.daemon import Daemon
 from support.marks import both_users
 
 
@@ -68,3 +69,10 @@ def test_the_gateway_is_still_the_only_way(bench, echo):
 def test_without_it_the_user_is_the_callers(bench):
     done = bench.run('id -u; echo "$USER"')
     assert done.text.splitlines()[0] != "0" and done.text.splitlines()[1] == "sandbox", done
+
+
+def test_it_is_uid_0_behind_another_gateway_too(bench, echo):
+    with Daemon(bench, [{"type": "connect"}]) as gateway:
+        done = bench.run('id -u; echo "$USER"', policy=None, config=None, verify=False, env={"REAL_TOKEN": None},
+                         args=("--as-root", "--gateway", str(gateway.directory / "admin.sock")))
+    assert done.text == "0\nroot\n", done
