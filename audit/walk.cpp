@@ -11,7 +11,7 @@ namespace {
 
 // Another type is another format, with another "v".
 bool is_known(std::string_view type) {
-  constexpr std::array<std::string_view, 17> kTypes{
+  constexpr std::array<std::string_view, 18> kTypes{
       "log",         "resume",  "repair", "close",  "checkpoint", "session_start",
       "session_end", "dns",     "dial",   "secret", "policy",     "approval",
       "intent",      "receipt", "exec",   "exit",   "files",      "limit"};

@@ -33,6 +33,7 @@ constexpr const char* kFooter = R"(Examples:
   warder demo                                            watch a sandboxed curl use a token it cannot read
   warder run --allow pypi.org -- pip download six        one host, nothing else
   warder run --secret GITHUB_TOKEN@api.github.com -- gh api user
+  warder run --allow host.warder.internal:5432 --publish 3000 -- npm run dev   a database here, a server inside
   warder run --profile claude-code -- claude             what Claude Code needs, and nothing else
   warder run --config warder.yaml --policy coding-agent -- claude
   warder init && warder trust                            a policy file for this project
@@ -120,7 +121,10 @@ void add_run_options(CLI::App& run, RunArgs& args) {
       ->type_name("FILE");
   run.add_option("--policy", args.policy, "policy in it; may be left out when there is one")
       ->type_name("NAME");
-  repeatable("--allow", args.flags.allow, "allow a host, HOST[:PORT]; may repeat", "HOST");
+  repeatable("--allow", args.flags.allow,
+             "allow a host, HOST[:PORT]; host.warder.internal:PORT is a service of this machine; "
+             "may repeat",
+             "HOST");
   repeatable("--secret", args.flags.secrets,
              "let the sandbox use the secret in variable ENV at these hosts, ENV@HOST[,HOST…]; may "
              "repeat",
@@ -135,6 +139,14 @@ void add_run_options(CLI::App& run, RunArgs& args) {
                "apply");
 
   add_bounds(run, args);
+  repeatable(
+      "--publish", args.publish,
+      "let this machine reach a port of the sandbox, [ADDR:]HOSTPORT[:PORT] (ADDR is 127.0.0.1, "
+      "HOSTPORT 0 a free one); may repeat",
+      "PORT");
+  run.add_flag_callback(
+      "--as-root", [&args] { args.as_root = AsRoot::yes; },
+      "be uid 0 inside, still without any capability");
 
   run.add_flag_callback(
       "--quiet", [&args] { args.quiet = Quiet::yes; }, "no lines of Warder's own on stderr");

@@ -15,6 +15,8 @@
 #include "cli/environment.hpp"
 #include "cli/exec_reader.hpp"
 #include "cli/harden.hpp"
+#include "cli/publish_records.hpp"
+#include "cli/published_ports.hpp"
 #include "cli/run_protocol.hpp"
 #include "cli/sandbox_start.hpp"
 #include "cli/state.hpp"
@@ -174,8 +176,10 @@ class Listening {
 
 RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   harden_process();
+  PublishedPorts published(spec.publish);
   const Fd socket = connect_to(path);
   auto env = sandbox_environment(spec.env);
+  if (spec.as_root == AsRoot::yes) become_root(env);
   ask(socket.get(), {spec.policy, spec.argv, env, spec.workspace});
   auto welcome = run_welcome_from(receive_json(socket.get()));
   if (!welcome) gone();
@@ -205,18 +209,25 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   Listening listening(socket.get(), spec.announce, spec.summon);
   const FileListing before = files.get();
   RunOutcome outcome;
+  RemotePublishRecorder publish_recorder(socket.get());
   try {
     // With the gateway the network has gone, and CMD goes on without either.
     ExecReader reader(sandbox.take_reports(), [&](const std::vector<std::string>& packets) {
       if (!packets.empty()) (void)tell(socket.get(), {packets, std::nullopt});
       return true;
     });
+    published.open(sandbox.pid(), publish_recorder);
+    for (const std::string& line : published.lines()) {
+      if (spec.announce) spec.announce(line);
+    }
     let_go(sandbox);
     outcome.exit_code = sandbox.wait();
+    published.close();
     reader.join();
     (void)tell(socket.get(), {{}, spec.cloned ? spec.cloned() : before.changes()});
     tree.finish();
   } catch (...) {
+    published.close();
     ::shutdown(socket.get(), SHUT_RDWR);  // ends the thread that listens
     throw;
   }

@@ -223,6 +223,10 @@ RunOutcome run_chosen(const RunArgs& args, Chosen chosen) {
   spec.env = args.env;
   if (chosen.profile) take_profile(*chosen.profile, spec);
   spec.bounds = bounds_of(args);
+
+  spec.publish = args.publish;
+  spec.as_root = args.as_root;
+
   spec.read_only = absolute_paths(args.read_only, "--ro");
   spec.read_write = absolute_paths(args.read_write, "--rw");
 

@@ -26,6 +26,8 @@ struct RunArgs {
   std::vector<std::string> read_write;
 
   std::array<std::string, kBounds> bounds{};  // --memory …, by their place; empty: not given
+  std::vector<std::string> publish;
+  AsRoot as_root = AsRoot::no;
 
   std::vector<std::string> command;
 

@@ -187,6 +187,18 @@ json::value to_json(const RunEnd& end) {
                       {"recorded", end.recorded}};
 }
 
+json::value to_json(const RunPublished& published) {
+  const PublishedEnd& end = published.end;
+  return json::object{{"published", json::object{{"flag", published.flag},
+                                                 {"port", published.port},
+                                                 {"upstream", end.upstream},
+                                                 {"up", end.up},
+                                                 {"down", end.down},
+                                                 {"reason", to_string(end.reason)},
+                                                 {"connect_us", end.connect.count()},
+                                                 {"total_us", end.total.count()}}}};
+}
+
 std::optional<RunRequest> run_request_from(const json::value& from) {
   return guarded_read(from, [](const json::object& object) {
     return RunRequest{text(object, "policy"), texts(object, "command"), pairs(object, "env"),
@@ -241,6 +253,23 @@ std::optional<RunEnd> run_end_from(const json::value& from) {
     end.audit_file = text(object, "audit_file");
     end.recorded = object.at("recorded").as_bool();
     return end;
+  });
+}
+
+std::optional<RunPublished> run_published_from(const json::value& from) {
+  return guarded_read(from, [](const json::object& object) {
+    const json::object& said = object.at("published").as_object();
+    RunPublished published;
+    published.flag = text(said, "flag");
+    published.port = said.at("port").to_number<std::uint16_t>();
+    published.end.upstream = text(said, "upstream");
+    published.end.up = said.at("up").to_number<std::uint64_t>();
+    published.end.down = said.at("down").to_number<std::uint64_t>();
+    published.end.reason = reason_from(text(said, "reason"));
+    published.end.connect =
+        std::chrono::microseconds(said.at("connect_us").to_number<std::int64_t>());
+    published.end.total = std::chrono::microseconds(said.at("total_us").to_number<std::int64_t>());
+    return published;
   });
 }
 

@@ -7,6 +7,7 @@
 //   gateway → run   {"go": true}: the session's start is on the disk and it is served; or {"error": "…"}
 //   gateway → run   {"say": "…"}, any time: a line for the person; {"summon": "…"}: one who should answer
 //   run → gateway   RunReport, any time: what is executed in the sandbox, and at the end what it changed
+//   run → gateway   {"published": RunPublished}, any time: a connection through a published port has ended
 //   run → gateway   RunExit; a peer that goes without it is taken for killed
 //   gateway → run   RunEnd
 #pragma once
@@ -22,6 +23,7 @@
 #include "base/bounds.hpp"
 #include "cli/file_changes.hpp"
 #include "proxy/denials.hpp"
+#include "proxy/publish.hpp"
 
 namespace warder {
 
@@ -71,12 +73,19 @@ struct RunEnd {
   bool recorded = false;
 };
 
+struct RunPublished {
+  std::string flag;
+  std::uint16_t port = 0;
+  PublishedEnd end;
+};
+
 boost::json::value to_json(const RunRequest& request);
 boost::json::value to_json(const RunWelcome& welcome);
 boost::json::value to_json(const RunListeners& listeners);
 boost::json::value to_json(const RunReport& report);
 boost::json::value to_json(const RunExit& exit);
 boost::json::value to_json(const RunEnd& end);
+boost::json::value to_json(const RunPublished& published);
 // nullopt: it is not one.
 std::optional<RunRequest> run_request_from(const boost::json::value& json);
 std::optional<RunWelcome> run_welcome_from(const boost::json::value& json);
@@ -84,5 +93,6 @@ std::optional<RunListeners> run_listeners_from(const boost::json::value& json);
 std::optional<RunReport> run_report_from(const boost::json::value& json);
 std::optional<RunExit> run_exit_from(const boost::json::value& json);
 std::optional<RunEnd> run_end_from(const boost::json::value& json);
+std::optional<RunPublished> run_published_from(const boost::json::value& json);
 
 }  // namespace warder

@@ -15,6 +15,7 @@
 #include "cli/environment.hpp"
 #include "cli/make_session.hpp"
 #include "cli/protected_paths.hpp"
+#include "cli/publish_records.hpp"
 #include "cli/run_records.hpp"
 #include "cli/session_records.hpp"
 #include "sandbox-launcher/channel.hpp"
@@ -277,6 +278,10 @@ void RunService::carry_on(Run& run, int socket) {
     const json::value said = parsed(message.text);
     if (const auto report = run_report_from(said)) {
       if (!take_report(*run.records, *report)) break;
+      continue;
+    }
+    if (const auto published = run_published_from(said)) {
+      there = record_published(parts_.log, *run.session, *published);
       continue;
     }
     if (auto exit = run_exit_from(said)) {

@@ -37,6 +37,8 @@ Caller caller_of_this_process() {
 
 }  // namespace
 
+fs::path launcher_path() { return executable_directory() / "warder-sandbox"; }
+
 Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
                       std::map<std::string, std::string> env, std::vector<fs::path> covered,
                       std::vector<fs::path> frozen, const WorkingTree& tree, const RunBounds& bounds,
@@ -55,12 +57,12 @@ Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
   sandbox.frozen = std::move(frozen);
   tree.add_to(sandbox);
   sandbox.clone = spec.clone;
+  sandbox.as_root = spec.as_root;
   sandbox.executable_dir = executable_directory();
   add_trust(sandbox, trust, spec);
   sandbox.bounds = bounds.bounds;
   sandbox.name = bounds.run;
-  auto started =
-      Sandbox::start(sandbox, caller_of_this_process(), executable_directory() / "warder-sandbox");
+  auto started = Sandbox::start(sandbox, caller_of_this_process(), launcher_path());
   if (auto* failure = std::get_if<LaunchFailure>(&started))
     throw RunRefused(failure->message, failure->exit_code);
   return std::move(std::get<Sandbox>(started));

@@ -25,6 +25,9 @@ struct RunBounds {
   std::string run;
 };
 
+// Of warder-sandbox, which lies beside this executable.
+std::filesystem::path launcher_path();
+
 // Throws RunRefused or ConfigError. CMD is not running yet.
 Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
                       std::map<std::string, std::string> env,

@@ -17,6 +17,8 @@
 #include "cli/make_session.hpp"
 #include "cli/private_home.hpp"
 #include "cli/protected_paths.hpp"
+#include "cli/publish_records.hpp"
+#include "cli/published_ports.hpp"
 #include "cli/run_records.hpp"
 #include "cli/run_socket.hpp"
 #include "cli/sandbox_start.hpp"
@@ -50,6 +52,9 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   for (const auto& [name, value] : spec.set_env) env.try_emplace(name, value);
   refuse_values(spec.argv, env, *store.everything());
   for (const auto& [name, value] : prepared.placeholder_env) env[name] = value;
+
+  if (spec.as_root == AsRoot::yes) become_root(env);
+  PublishedPorts published(spec.publish);
 
   const std::string run = spec.run.empty() ? new_run_id() : spec.run;
   RunOutcome outcome;
@@ -109,8 +114,14 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
     return std::all_of(packets.begin(), packets.end(),
                        [&](const std::string& packet) { return records.take(packet); });
   });
+  LogPublishRecorder publish_recorder(*log, *session);
+  published.open(sandbox.pid(), publish_recorder);
+  for (const std::string& line : published.lines()) {
+    if (spec.announce) spec.announce(line);
+  }
   let_go(sandbox);
   outcome.exit_code = sandbox.wait();
+  published.close();
 
   reader.join();
   records.changed(spec.cloned ? spec.cloned() : before.changes());

@@ -14,6 +14,7 @@
 #include "config/config.hpp"
 #include "config/profile.hpp"
 #include "proxy/denials.hpp"
+#include "sandbox-launcher/spawn.hpp"
 
 namespace warder {
 
@@ -31,6 +32,9 @@ struct RunSpec {
   std::map<std::string, std::string> set_env;  // variables with a value of their own
 
   Bounds bounds;  // of the flags: before those of the policy
+
+  std::vector<std::string> publish;  // --publish
+  AsRoot as_root = AsRoot::no;
 
   std::function<void(const std::string&)> announce;  // lines for the person; may be empty
   std::function<void(const std::string&)> summon;    // the same where an answer is wanted

@@ -127,8 +127,11 @@ Prepared prepare(const LaunchPlan& plan, const Identity& identity, int status) {
     const auto staged = identity.staged.find(path);
     return staged == identity.staged.end() ? path.string() : staged->second;
   };
-  View view = make_view(plan, source_of, identity.uid, identity.gid);
+  const bool as_root = plan.spec.as_root == AsRoot::yes;
+  View view = make_view(plan, source_of, as_root ? 0 : identity.uid, as_root ? 0 : identity.gid);
   append(prepared.arguments, namespace_arguments(status));
+  // Of the workload's own user namespace, which owns no network and is one id wide: outside it is who it always was.
+  if (as_root) append(prepared.arguments, {"--uid", "0", "--gid", "0"});
   append(prepared.arguments, with_sizes(std::move(view.arguments), plan.inside.disk));
   prepared.keep = std::move(view.data);
   prepared.keep.push_back(own_executable());

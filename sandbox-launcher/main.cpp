@@ -7,6 +7,7 @@
 #include "sandbox-launcher/init.hpp"
 #include "sandbox-launcher/launch.hpp"
 #include "sandbox-launcher/probe.hpp"
+#include "sandbox-launcher/socket_maker.hpp"
 
 int main(int argc, char** argv) {
   if (argc >= 7 && std::strcmp(argv[1], "--init") == 0) {
@@ -23,6 +24,9 @@ int main(int argc, char** argv) {
     return warder::probe(argv[2], argv[3], argv[4]);
   }
   if (argc == 2 && std::strcmp(argv[1], "--probe-inside") == 0) return warder::probe_inside();
+  if (argc == 5 && std::strcmp(argv[1], "--sockets") == 0) {
+    return warder::make_sockets(std::atoi(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]));
+  }
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
     std::puts("warder-sandbox " WARDER_VERSION);
     return 0;

@@ -103,6 +103,7 @@ std::string to_json(const LaunchPlan& plan) {
                    {"home_links", links_to_json(spec.home_links)},
                    {"workspace_writable", spec.workspace_access == WorkspaceAccess::read_write},
                    {"home_tools", spec.caller_home == CallerHome::tools},
+                   {"as_root", spec.as_root == AsRoot::yes},
 
                    {"executable_dir", spec.executable_dir.string()},
                    {"bundle_pem", spec.bundle_pem},
@@ -146,6 +147,7 @@ LaunchPlan plan_from_json(std::string_view text) {
   spec.frozen = paths_of(from, "frozen");
 
   read_trees(from, spec);
+  spec.as_root = from.at("as_root").as_bool() ? AsRoot::yes : AsRoot::no;
 
   spec.executable_dir = text_of(from, "executable_dir");
   spec.bundle_pem = text_of(from, "bundle_pem");

@@ -42,6 +42,8 @@ struct HomeLink {
 enum class WorkspaceAccess : bool { read_only, read_write };
 // Whether tools in the caller's home, and who commits, are seen.
 enum class CallerHome : bool { hidden, tools };
+// Is CMD uid 0 in its own user namespace? It has no capability there either.
+enum class AsRoot : bool { no, yes };
 
 // What a sandbox is to be. Holds placeholders, never a value.
 struct SandboxSpec {
@@ -63,6 +65,8 @@ struct SandboxSpec {
   WorkspaceAccess workspace_access = WorkspaceAccess::read_write;
   CallerHome caller_home = CallerHome::tools;
   std::vector<HomeLink> home_links;
+
+  AsRoot as_root = AsRoot::no;
 
   std::filesystem::path executable_dir;  // Warder's own executables: read-only inside
   std::string bundle_pem;                // the merged trust bundle
@@ -91,6 +95,7 @@ struct Caller {
 inline constexpr const char* kBundlePath = "/etc/ssl/certs/ca-certificates.crt";
 inline constexpr const char* kCaPath = "/etc/ssl/certs/warder-ca.pem";
 inline constexpr const char* kJavaStorePath = "/etc/ssl/certs/java/cacerts";  // Debian's own place
+inline constexpr const char* kAptPath = "/etc/warder-apt.conf";               // with AsRoot::yes
 inline constexpr const char* kHomePath = "/home/sandbox";  // HOME inside; the private home
 
 // Listening sockets that were made inside the sandbox's network namespace.

@@ -38,6 +38,8 @@ constexpr std::array kChromiumPolicies{"chromium/policies/managed", "opt/chrome/
 constexpr const char* kFirefoxPolicies = "firefox/policies";
 
 constexpr std::string_view kHosts = "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n";
+// There is one user id, and no capability to change it.
+constexpr std::string_view kApt = "APT::Sandbox::User \"root\";\n";
 constexpr std::string_view kResolver = "nameserver 127.0.0.1\n";
 // No service but files and DNS: each of the others (nscd, systemd-resolved, mDNS, LDAP) is a way around our resolver.
 constexpr std::string_view kNameServices =
@@ -203,13 +205,19 @@ class EtcWriter {
     const std::string shell = fs::exists("/bin/bash") ? "/bin/bash" : "/bin/sh";
     const std::string uid = std::to_string(plan_.uid);
     const std::string gid = std::to_string(plan_.gid);
+    const bool as_root = spec_.as_root == AsRoot::yes;
     std::string users = "root:x:0:0:root:/root:/usr/sbin/nologin\n";
+    if (as_root) users = std::string("root:x:0:0:root:") + kHomePath + ":" + shell + "\n";
     std::string groups = "root:x:0:\n";
     if (plan_.uid != kNobody)
       users += "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n";
     if (plan_.gid != kNobody) groups += "nogroup:x:65534:\n";
-    users += "sandbox:x:" + uid + ":" + gid + ":sandbox:" + kHomePath + ":" + shell + "\n";
-    groups += "sandbox:x:" + gid + ":\n";
+    if (!as_root) {
+      users += "sandbox:x:" + uid + ":" + gid + ":sandbox:" + kHomePath + ":" + shell + "\n";
+      groups += "sandbox:x:" + gid + ":\n";
+    } else {
+      view_.constant(kApt, kAptPath);
+    }
     view_.constant(users, "/etc/passwd");
     view_.constant(groups, "/etc/group");
   }
