@@ -3,7 +3,6 @@
 #include <future>
 
 #include "proxy/record.hpp"
-#include "sandbox-launcher/channel.hpp"
 
 namespace warder {
 namespace {
@@ -61,7 +60,7 @@ Task<std::optional<PublishRecorder::Ticket>> RemotePublishRecorder::begin(const 
 
 void RemotePublishRecorder::end(const PublishedPort& port, const Ticket&, const PublishedEnd& end) {
   const RunPublished said{port.flag, port.port, end};
-  (void)send_message(socket_, boost::json::serialize(to_json(said)));
+  (void)channel_.send(to_json(said));
 }
 
 bool record_published(audit::Log& log, Session& session, const RunPublished& what) {

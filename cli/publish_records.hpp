@@ -23,12 +23,12 @@ class LogPublishRecorder final : public PublishRecorder {
 // Tells the gateway, when a connection has ended; it writes both records.
 class RemotePublishRecorder final : public PublishRecorder {
  public:
-  explicit RemotePublishRecorder(int socket) : socket_(socket) {}
+  explicit RemotePublishRecorder(RunChannel& channel) : channel_(channel) {}
   Task<std::optional<Ticket>> begin(const PublishedPort& port) override;
   void end(const PublishedPort& port, const Ticket& ticket, const PublishedEnd& end) override;
 
  private:
-  int socket_;
+  RunChannel& channel_;
 };
 
 // On the gateway's side. False: the log did not take it.

@@ -118,10 +118,6 @@ void hand_over(int socket, Sandbox& sandbox) {
   for (const auto& [name, fd] : places) fd->reset();
 }
 
-bool tell(int socket, const RunReport& report) {
-  return send_message(socket, json::serialize(to_json(report)));
-}
-
 // "20260101T000000Z-ab/run/3" as one word.
 std::string name_of(std::string session) {
   std::replace(session.begin(), session.end(), '/', '-');
@@ -209,11 +205,12 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   Listening listening(socket.get(), spec.announce, spec.summon);
   const FileListing before = files.get();
   RunOutcome outcome;
-  RemotePublishRecorder publish_recorder(socket.get());
+  RunChannel channel(socket.get());
+  RemotePublishRecorder publish_recorder(channel);
   try {
     // With the gateway the network has gone, and CMD goes on without either.
     ExecReader reader(sandbox.take_reports(), [&](const std::vector<std::string>& packets) {
-      if (!packets.empty()) (void)tell(socket.get(), {packets, std::nullopt});
+      if (!packets.empty()) (void)channel.send(to_json(RunReport{packets, std::nullopt}));
       return true;
     });
     published.open(sandbox.pid(), publish_recorder);
@@ -224,7 +221,7 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
     outcome.exit_code = sandbox.wait();
     published.close();
     reader.join();
-    (void)tell(socket.get(), {{}, spec.cloned ? spec.cloned() : before.changes()});
+    (void)channel.send(to_json(RunReport{{}, spec.cloned ? spec.cloned() : before.changes()}));
     tree.finish();
   } catch (...) {
     published.close();
@@ -232,8 +229,7 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
     throw;
   }
   outcome.bounds = sandbox.bounds();
-  (void)send_message(socket.get(),
-                     json::serialize(to_json(RunExit{outcome.exit_code, outcome.bounds})));
+  (void)channel.send(to_json(RunExit{outcome.exit_code, outcome.bounds}));
   auto end = listening.wait();
   if (!end) return outcome;
   outcome.audit_file = end->audit_file;

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "base/encoding.hpp"
+#include "sandbox-launcher/channel.hpp"
 
 namespace warder {
 namespace {
@@ -271,6 +272,11 @@ std::optional<RunPublished> run_published_from(const json::value& from) {
     published.end.total = std::chrono::microseconds(said.at("total_us").to_number<std::int64_t>());
     return published;
   });
+}
+
+bool RunChannel::send(const json::value& what) {
+  const std::scoped_lock lock(mutex_);
+  return send_message(socket_, json::serialize(what));
 }
 
 }  // namespace warder

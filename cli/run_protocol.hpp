@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -77,6 +78,18 @@ struct RunPublished {
   std::string flag;
   std::uint16_t port = 0;
   PublishedEnd end;
+};
+
+// The run's end of the channel: several threads tell the gateway what they have seen.
+class RunChannel {
+ public:
+  explicit RunChannel(int socket) : socket_(socket) {}
+  // False: the gateway has gone, or it is too much for one message.
+  bool send(const boost::json::value& what);
+
+ private:
+  const int socket_;
+  std::mutex mutex_;
 };
 
 boost::json::value to_json(const RunRequest& request);
