@@ -3,6 +3,7 @@
 import pytest
 
 from support.bench import BEARER, SECRET
+from support.h2bench import asked, event_origin
 from support.marks import both_users
 
 
@@ -15,7 +16,8 @@ def config(bench, **more):
 
 @both_users
 @pytest.mark.parametrize("version", ["--http1.1", "--http2"])
-def test_after_a_tripwire_nothing_passes_and_what_runs_is_cut_off(bench, echo, version):
+def test_after_a_tripwire_nothing_passes_and_what_runs_is_cut_off(bench, pki, version):
+    origin = event_origin(bench, pki, version)
     config(bench)
     done = bench.run(f"curl -sS -N {version} {BEARER} 'https://api.test/stream?n=2000&gap=0.05' -o /tmp/s & "
                      "until [ -s /tmp/s ]; do sleep 0.05; done; "
@@ -26,7 +28,9 @@ def test_after_a_tripwire_nothing_passes_and_what_runs_is_cut_off(bench, echo, v
     assert text.count("warder-reason: placeholder_wrong_host") == 1, done
     assert text.count("warder-reason: quarantined") == 2 and text.count(" 503 ") == 2, done
     assert "code 0" not in text and "none" in text, done
-    assert len(echo.requests) == 1 and echo.requests[0].get("authorization") == f"Bearer {SECRET}", echo.requests
+    assert asked(origin) == [f"Bearer {SECRET}"]
+    protocols = {r["protocol"] for r in done.records if r["type"] == "intent" and r["decision"] == "allow"}
+    assert protocols == {"h2" if version == "--http2" else "http/1.1"}, protocols
     assert "quarantine: " in done.error, done
 
 

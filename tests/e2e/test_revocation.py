@@ -9,6 +9,7 @@ import pytest
 
 from support import websocket
 from support.bench import BEARER, SECRET
+from support.h2bench import asked, event_origin
 from support.inside.wswire import CLOSE, TEXT, frame, read_frame
 from support.origin import Closed, Origin
 
@@ -59,8 +60,8 @@ def until_revoked(bench, process, *, marker):
 
 
 @pytest.mark.parametrize("version", ["--http1.1", "--http2"])
-def test_a_stream_that_used_it_ends_and_the_placeholder_trips_from_then_on(stored, echo, version):
-    bench = stored
+def test_a_stream_that_used_it_ends_and_the_placeholder_trips_from_then_on(stored, pki, version):
+    bench, origin = stored, event_origin(stored, pki, version)
     bench.config(secrets=STORED)
     process = bench.start(f"curl -sS -N {version} {BEARER} 'https://api.test/stream?n=2000&gap=0.05'; echo \"code $?\"; "
                           f"curl -sS {version} -i {BEARER} https://api.test/ok; curl -sS {version} https://api.test/ok",
@@ -69,7 +70,9 @@ def test_a_stream_that_used_it_ends_and_the_placeholder_trips_from_then_on(store
     assert text.lower().count("warder-reason: secret_revoked") == 1 and "code 0" not in text, text
     assert text.rstrip().endswith("ok"), text       # without the placeholder all is as before
     assert len(ended_within_a_second(done)) == 1
-    assert [r.get("authorization") for r in echo.requests] == [f"Bearer {SECRET}", None]
+    assert asked(origin) == [f"Bearer {SECRET}", None]
+    protocols = {r["protocol"] for r in done.records if r["type"] == "intent"}
+    assert protocols == {"h2" if version == "--http2" else "http/1.1"}, protocols
 
 
 def test_a_stream_that_did_not_use_it_goes_on(stored, echo):
