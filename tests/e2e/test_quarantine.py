@@ -32,6 +32,8 @@ def test_after_a_tripwire_nothing_passes_and_what_runs_is_cut_off(bench, pki, ve
     protocols = {r["protocol"] for r in done.records if r["type"] == "intent" and r["decision"] == "allow"}
     assert protocols == {"h2" if version == "--http2" else "http/1.1"}, protocols
     assert "quarantine: " in done.error, done
+    ended = [(r["reason"], r["side"]) for r in done.records if r["type"] == "receipt"]
+    assert ended == [("quarantined", "warder")], done.records
 
 
 def test_another_run_is_none_the_worse(bench, echo):
