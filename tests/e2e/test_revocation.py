@@ -130,3 +130,23 @@ def test_the_old_value_stays_masked_when_it_is_gone(stored, pki):
     held = text.split("mine ")[1].strip()
     assert text.splitlines()[0] == text.splitlines()[2] == f"you were {held}", text
     assert kept[0] == SECRET and kept[-1] == "", kept
+
+
+@pytest.mark.parametrize("version", ["--http1.1", "--http2"])
+def test_an_idle_connection_that_carried_it_is_closed(stored, pki, version):
+    bench, origin = stored, event_origin(stored, pki, version)
+    bench.config(secrets=STORED)
+    process = bench.start(f"curl -sS {version} -o /dev/null {BEARER} https://api.test/ok; "
+                          f"curl -sS {version} -o /dev/null https://other.test/ok; echo asked; read go",
+                          env=NO_VARIABLE, stdin=subprocess.PIPE)
+    assert process.stdout.readline() == b"asked\n", process.stderr.read()
+    assert asked(origin) == [f"Bearer {SECRET}", None] and len(origin.connections) == 2
+    time.sleep(3)                       # far longer than what follows
+    assert not any(conn.ended for conn in origin.connections), "nothing was kept: this test proves nothing"
+    command(bench, "rm", "tok")
+    begin = time.monotonic()
+    assert origin.wait(lambda: origin.connections[0].ended, 5)
+    assert time.monotonic() - begin < 2     # a second, behind the look at the store
+    process.communicate(b"go\n", timeout=20)
+    assert [r["change"] for r in bench.records() if r["type"] == "secret"] == ["revoked"]
+    bench.check_end()
