@@ -279,8 +279,11 @@ Exchange::~Exchange() {
 bool Exchange::close_receipt(Reason how, int status) {
   if (!receipt_due) return true;
   receipt_due = false;
-  // Under its session's end everything breaks off, and that is why.
-  if (how == Reason::client_broken && session.life == Life::ended) how = Reason::session_ended;
+  // In quarantine, and under its session's end, everything breaks off, and that is why.
+  if (how == Reason::client_broken && session.quarantined)
+    how = Reason::quarantined;
+  else if (how == Reason::client_broken && session.life == Life::ended)
+    how = Reason::session_ended;
   receipt.reason = how;
   receipt.side = side_of(how);
   receipt.status = status;

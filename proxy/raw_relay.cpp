@@ -37,6 +37,7 @@ std::string side_of(Reason reason) {
     case Reason::audit_unavailable:
     case Reason::limit_exceeded:
     case Reason::session_ended:
+    case Reason::quarantined:
     case Reason::policy_changed:
     case Reason::internal: return "warder";
     default: return "upstream";
@@ -65,6 +66,7 @@ struct RawExchange {
   bool close_receipt(Reason how) {
     if (!receipt_due) return true;
     receipt_due = false;
+    if (how == Reason::client_broken && connection.session->quarantined) how = Reason::quarantined;
     receipt.reason = how;
     receipt.side = side_of(how);
     if (up) receipt.bytes_up = up->bytes;

@@ -189,6 +189,25 @@ def test_a_yes_once_is_for_one_request(bench, echo):
     assert len(echo.requests) == 1 and "approval_denied" in done.text, done
 
 
+def test_equal_requests_are_one_question_and_one_yes_is_for_those_that_were_shown(bench, echo):
+    policy(bench)
+    running = bench.start("for i in 1 2 3; do curl -sS -o /dev/null -w '%{http_code}\n' https://api.test/ok & done; wait; "
+                          "curl -sS -i https://api.test/ok")
+    deadline = time.monotonic() + 20
+    while (question := open_questions(bench)[0])["count"] < 3:
+        assert time.monotonic() < deadline, question
+        time.sleep(0.1)
+    assert echo.accepted == 0
+    assert approve(bench, question["id"]).returncode == 0
+    assert echo.wait(lambda: len(echo.requests) == 3, 20)
+    later, = open_questions(bench)                     # the same again is asked again
+    assert later["id"] != question["id"] and later["count"] == 1
+    assert approve(bench, "--deny", later["id"]).returncode == 0
+    done = end(bench, running)
+    assert done.text.split()[:3] == ["200"] * 3 and "approval_denied" in done.text, done
+    assert len(of_type(done, "approval")) == 2 and len(echo.requests) == 3
+
+
 def test_a_yes_to_the_rule_is_for_what_it_decides_in_this_run(bench, echo):
     policy(bench)
     running = bench.start("curl -sS https://api.test/ok; curl -sS https://api.test/ok -d x; "

@@ -1,15 +1,17 @@
 """Tokens that an origin hands out: the sandbox logs in, refreshes and revokes, and holds placeholders only."""
 
+import base64
 import json
 import re
 import shutil
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
 from support.bench import PYTHON
 from support.oauth_server import CLIENT, CLIENT_SECRET, FORM, JSON, OAuthServer
 from support.origin import Origin
+from test_placeholder_shapes import CLAIMS, checksum, jwt_value, text, with_checksum
 
 GRANT = {"capture": {"name": "acme", "hosts": ["id.test"],
                      "paths": ["/oauth/token", "/oauth/revoke", "/oauth/introspect", "/github/token",
@@ -165,6 +167,25 @@ me(ask("POST", URL, data={"client_id": "x"}, headers={"Accept": "application/jso
     form = dict(parse_qsl(done.lines[2]["text"]))
     assert (form["scope"], form["token_type"]) == ("repo,read:org,gist", "bearer")
     assert form["access_token"].startswith("gho_")
+
+
+@pytest.mark.parametrize("kind", [JSON, FORM])
+def test_what_the_sandbox_holds_has_the_shape_and_length_of_what_was_minted(bench, server, kind):
+    minted = {"access_token": with_checksum("ghu_"), "refresh_token": "ghr_" + text(76), "id_token": jwt_value()}
+    server.minted += minted.values()
+    reply = {**minted, "token_type": "bearer", "expires_in": 3600}
+    body = json.dumps(reply) if kind == JSON else urlencode(reply)
+    server.replies["/oauth/token"] = (kind, body.encode())
+    done = hidden(server, script(bench, 'ask("POST", "https://id.test/oauth/token", data={"code": "x"})'))
+    got = json.loads(done.lines[0]["text"]) if kind == JSON else dict(parse_qsl(done.lines[0]["text"]))
+    assert {k: len(v) for k, v in minted.items()} == {k: len(got[k]) for k in minted}, got
+    assert re.fullmatch(r"ghu_[0-9a-zA-Z]{36}", got["access_token"]), got
+    assert got["access_token"][-6:] == checksum(got["access_token"][4:-6]), got
+    assert re.fullmatch(r"ghr_[0-9a-zA-Z]{76}", got["refresh_token"]), got
+    head, body, _ = (base64.urlsafe_b64decode(p + "==") for p in got["id_token"].split("."))
+    assert json.loads(head)["alg"] == "HS256" and json.loads(body)["sub"] == CLAIMS["sub"], got
+    assert "email" not in json.loads(body)
+    assert str(got["expires_in"]) == "3600" and got["token_type"] == "bearer"
 
 
 def test_nested_tokens_as_slack_s(bench, server):

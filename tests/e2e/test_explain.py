@@ -145,6 +145,51 @@ def test_warnings_are_an_error_with_strict_alone(policy):
         ("shadowed_rule", "warder.yaml:11", "warning")]
 
 
+def test_every_warning_has_its_line(bench):
+    bench.write("warder.yaml", """version: 1
+secrets:
+  tok: {source: {env: REAL_TOKEN}, placeholder: {env: API_TOKEN}}
+  idle: {source: {env: IDLE_TOKEN}, placeholder: {env: IDLE}}
+policies:
+  t:
+    rules:
+      - {name: wide, hosts: [api.test], action: allow}
+      - {name: late, hosts: [api.test], paths: ["/x/**"], action: allow}
+      - {name: suffix, hosts: ["*.co.uk"], action: allow}
+      - {name: cdn, hosts: [d111.cloudfront.net], action: allow}
+    grants:
+      - {secret: tok, hosts: [api.test, nowhere.test]}
+      - {secret: tok, hosts: [d111.cloudfront.net]}
+""")
+    found = json.loads(check(bench, "--json", code=0).text)["findings"]
+    assert {(one["kind"], one["where"]) for one in found} == {
+        ("unused_secret", "warder.yaml:4"), ("shadowed_rule", "warder.yaml:9"), ("public_suffix", "warder.yaml:10"),
+        ("unreachable_grant", "warder.yaml:13"), ("shared_host", "warder.yaml:14")}, found
+    assert {one["level"] for one in found} == {"warning"}
+    check(bench, "--strict", code=1)
+
+
+REFUSED = {"api.test/admin/x": (["no-admin", "deny"], ["issues", "read", "db"]), "evil.test/": (["--allow"], ["no-admin", "issues", "read"]),
+           "api.test/x -X DELETE": (["DELETE"], ["no-admin", "db"])}
+
+
+@pytest.mark.parametrize("asked", REFUSED)
+def test_a_refusal_says_the_change_to_people_and_to_agents_and_no_other_rule(bench, echo, asked):
+    """Over clear text, so that a host that is not allowed can be told so too."""
+    says, never = REFUSED[asked]
+    bench.write("t.yaml", POLICY.replace(POLICY[POLICY.index("gateway:"):], f"gateway: {json.dumps(bench.gateway())}\n"))
+    what = f"--resolve evil.test:80:203.0.113.9 http://{asked}"
+    done = bench.run(f"curl -sS -i {what}; echo; echo ----; curl -sS -H 'Accept: application/json' {what}")
+    text, as_json = done.text.split("----\n")
+    error = json.loads(as_json)["error"]
+    assert f"Warder-Reason: {error['reason']}" in text, done
+    for word in says:
+        assert word in text and word in as_json, (word, done)
+    for word in never:
+        assert word not in text and word not in as_json, (word, done)
+    assert not echo.requests
+
+
 def test_a_failing_test_is_an_error(policy):
     policy.write("warder.yaml", POLICY.replace("method: POST, expect: allow", "method: DELETE, expect: allow"))
     text = check(policy, code=1).text

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from support import processes
-from support.bench import INSIDE, SECRET
+from support.bench import BEARER, INSIDE, SECRET
+from support.daemon import Daemon
 from support.inside.wswire import TEXT, frame, read_frame
 from support.origin import Origin
 from support.talk import Talk
@@ -134,6 +135,47 @@ def test_the_gateway_itself_holds_it_in_locked_memory_and_few_other_places(bench
     assert len(found) - len(locked) <= 24, found
     assert FORMS["raw"] not in Path(f"/proc/{used.pid}/environ").read_bytes()
     used.end()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reads other processes' memory")
+def test_behind_a_gateway_the_launcher_does_not_hold_it_either(bench, echo):
+    with Daemon(bench, [{"type": "connect"}]) as gateway:
+        running = bench.start(f"curl -sS {BEARER} https://api.test/reflect/body; echo; echo used; read go",
+                              policy=None, config=None, args=("--gateway", gateway.directory / "admin.sock"),
+                              env={"REAL_TOKEN": None}, stdin=subprocess.PIPE)
+        seen = b""
+        while b"used" not in seen:
+            piece = running.stdout.read1(4096)
+            assert piece, running.stderr.read()
+            seen += piece
+        assert echo.requests[0].get("authorization") == f"Bearer {SECRET}"
+        tree = [running.pid, *processes.descendants(running.pid)]
+        assert len(tree) >= 3 and gateway.process.pid not in tree, tree
+        for pid in tree:
+            assert not occurrences(pid), (processes.command(pid), occurrences(pid))
+        assert occurrences(gateway.process.pid), "not even the gateway holds it: this test proves nothing"
+        running.communicate(b"go\n", timeout=20)
+
+
+@pytest.mark.parametrize("bench", ["user"], indirect=True)
+def test_the_gateway_is_not_dumpable_and_writes_no_core(bench, echo):
+    """Of a process that is not dumpable /proc belongs to root, whoever runs it: its own user cannot read it or trace it."""
+    if bench.user is None:
+        pytest.skip("needs an ordinary user that is not the one who looks")
+    running = bench.start("echo up; sleep 20")
+    running.stdout.readline()
+    of_the_user = [pid for pid in (running.pid, *processes.descendants(running.pid))
+                   if f"\nUid:\t{bench.user.uid}\t" in Path(f"/proc/{pid}/status").read_text()
+                   and Path(os.readlink(f"/proc/{pid}/exe")).name == "warder"]
+    assert of_the_user
+    for pid in of_the_user:
+        assert os.stat(f"/proc/{pid}/mem").st_uid == 0, processes.command(pid)
+        assert "Max core file size        0                    0 " in Path(f"/proc/{pid}/limits").read_text()
+        spy = subprocess.run(bench.as_user(["/bin/sh", "-c", f"head -c 1 /proc/{pid}/mem; cat /proc/{pid}/environ"]),
+                             capture_output=True)
+        assert spy.returncode != 0 and not spy.stdout and b"Permission denied" in spy.stderr, spy
+    running.kill()
+    running.communicate(timeout=20)
 
 
 @pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGSEGV])

@@ -7,6 +7,7 @@ import signal
 import time
 
 import pytest
+import yaml
 
 from support import echo
 from support.bench import REPO
@@ -81,6 +82,22 @@ def test_an_agent_starts_with_its_profile(bench, api, profile):
     assert f"warder: profile {profile}: uses {variable}" in done.error, done
     allowed = [r for r in done.records if r.get("decision") == "allow" and r.get("uses")]
     assert allowed and allowed[0]["rule"].startswith(profile + "."), allowed
+
+
+@pytest.mark.parametrize("profile", AGENTS)
+def test_the_trust_variables_that_an_agent_reads_are_there(bench, api, profile):
+    """Whatever each of them names holds the run's own authority, by which the agent's API is trusted."""
+    command, variable, host, path, header = AGENTS[profile]
+    bench.real = KEYS[variable]
+    config(bench)
+    trust = yaml.safe_load((REPO / "config" / "presets" / "agents" / f"{profile}.yaml").read_text())["trust"]
+    script = (f'for v in {" ".join(trust)}; do eval "f=\\$$v"; echo "$v $f"; '
+              f'curl -sS -d "{{}}" -o /dev/null -w "%{{http_code}}\\n" --cacert "$f" "https://{host}{path}"; done\n')
+    done = bench.run(stand_in(bench, command, script), args=["--profile", profile], env={variable: KEYS[variable]})
+    lines = done.text.splitlines()
+    assert trust and [line.split()[0] for line in lines[::2]] == trust, done
+    assert all(len(line.split()) == 2 for line in lines[::2]), done
+    assert set(lines[1::2]) == {"200"}, done
 
 
 def home_of_claude(bench):

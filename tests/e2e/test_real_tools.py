@@ -132,6 +132,51 @@ def test_gh_auth_login_with_token_and_status(bench, pki):
     assert set(used(done)) == {("gh", "header:authorization")}
 
 
+# -- docker --------------------------------------------------------------------------------------------
+def test_docker_login_keeps_a_placeholder(bench, pki):
+    """Without a daemon docker asks the registry itself: Basic, here at the registry and at its token endpoint."""
+    needs("docker")
+    seen = []
+
+    def serve(conn):
+        while True:
+            request = conn.read_request()
+            path, credential = urlsplit(request.target).path, request.get("authorization") or ""
+            seen.append((request.get("host"), path, echo.token(request)))
+            good = echo.token(request) == SECRET
+            more = [("Docker-Distribution-API-Version", "registry/2.0"), ("Content-Type", "application/json")]
+            if request.get("host") == "auth.test":
+                body = {"token": "dk-" + text(40), "expires_in": 300} if good else {"details": "incorrect"}
+                minted.append(body.get("token"))
+            else:
+                good = good or credential.partition(" ")[2] in minted
+                body = {}
+                if not good and request.get("host") == "hub.test":
+                    more.append(("WWW-Authenticate", 'Bearer realm="https://auth.test/token",service="hub.test"'))
+                elif not good:
+                    more.append(("WWW-Authenticate", 'Basic realm="reg"'))
+            echo.reply(conn, request, json.dumps(body).encode(), "200 OK" if good else "401 Unauthorized", more)
+
+    minted, hosts = [], ["reg.test", "hub.test", "auth.test"]
+    origin = Origin(serve, pki.leaf("docker", hosts), "docker")
+    for host in hosts:
+        bench.map(f"{host}:443", origin)
+    bench.config(rules=[{"name": "reg", "hosts": hosts, "action": "allow"}],
+                 grants=[{"secret": "tok", "hosts": ["reg.test", "auth.test"], "at": ["basic"]},
+                         {"capture": {"name": "hub", "hosts": ["auth.test"], "paths": ["/token"]},
+                          "hosts": ["hub.test"], "at": ["header:authorization"]}])
+    # Where a login is there already, docker looks for no helper to keep the next one.
+    done = bench.run('export DOCKER_CONFIG=/tmp/docker; mkdir /tmp/docker; '
+                     'echo \'{"auths": {"none.test": {"auth": "bWU6bWU="}}}\' >/tmp/docker/config.json; for r in reg.test hub.test; do '
+                     'printf %s "$API_TOKEN" | docker login -u me --password-stdin $r 2>&1; done; '
+                     'cat /tmp/docker/config.json; echo; echo "mine $API_TOKEN"', timeout=60)
+    assert done.text.count("Login Succeeded") == 2, done
+    kept = re.findall(r'"auth": "(.*?)"', done.text)
+    assert sorted(base64.b64decode(one).decode() for one in kept) == ["me:me"] + [f"me:{mine(done)}"] * 2, done
+    assert minted and not any(one in done.text for one in minted if one)
+    assert {("tok", "basic"), ("hub.token", "header:authorization")} == set(used(done)), used(done)
+
+
 # -- npm -----------------------------------------------------------------------------------------------
 class Registry:
     """As much of a registry as `npm login`, `whoami`, `publish` and `install` ask for."""

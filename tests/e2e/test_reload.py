@@ -11,6 +11,7 @@ import pytest
 
 from support.bench import BEARER, CONTRACT_RULES, CONTRACT_SECRETS, SECRET
 from support.daemon import Daemon
+from support.h2bench import event_origin
 from support.marks import both_users
 from support.origin import Origin
 from support.websocket import Websockets, echo as ws_echo
@@ -135,8 +136,8 @@ def ended_as(gateway, reason):
 class Slow:
     """A download that takes for ever."""
 
-    def __init__(self, gateway, url):
-        argv = ["curl", "-sS", "-N", "--cacert", gateway.ca, "-x",
+    def __init__(self, gateway, url, *args):
+        argv = ["curl", "-sS", "-N", *args, "--cacert", gateway.ca, "-x",
                 f"http://127.0.0.1:{gateway.ports['connect-1']}", url]
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert self.process.stdout.read(5), self.process.stderr.read()
@@ -148,17 +149,26 @@ class Slow:
 
 
 @pytest.mark.parametrize("version", ["--http1.1", "--http2"])
-def test_streams_that_are_no_longer_allowed_end_and_the_others_go_on(bench, gateway, version):
-    gone = Slow(gateway, "https://api.test/stream?n=1000&gap=0.05")
-    kept = Slow(gateway, "https://other.test/stream?n=1000&gap=0.05")
+def test_streams_that_are_no_longer_allowed_end_and_the_others_go_on(bench, pki, version):
+    event_origin(bench, pki, version)
+    with Daemon(bench, [{"type": "connect"}], rules=[API, OTHER]) as gateway:
+        streams_end(gateway, version)
+
+
+def streams_end(gateway, version):
+    gone = Slow(gateway, "https://api.test/stream?n=1000&gap=0.05", version)
+    kept = Slow(gateway, "https://other.test/stream?n=1000&gap=0.05", version)
     gateway.reconfigure(rules=ONLY_OTHER)
     assert gateway.reload().returncode == 0
     assert gone.seconds_to_end() < 1.0 and gone.process.returncode != 0
     found, = ended_as(gateway, "policy_changed")
     assert found["side"] == "warder"
+    began = {r["exchange"]: r["protocol"] for r in gateway.records("intent")}
+    assert began[found["exchange"]] == ("h2" if version == "--http2" else "http/1.1"), began
     assert kept.process.poll() is None
     assert kept.process.stdout.read(5)
     kept.process.kill()
+    kept.process.wait()
 
 
 def test_tunnels_of_raw_bytes_end(bench, gateway):

@@ -2,12 +2,14 @@
 
 import json
 import os
+import shutil
 import subprocess
+import tempfile
 import time
 
 import pytest
 
-from support.bench import BEARER, SECRET
+from support.bench import BEARER, CLEAN, SECRET
 from support.daemon import TOKEN, Daemon
 from support.marks import both_users
 from support.origin import Origin
@@ -266,6 +268,36 @@ printf '{{"ServerURL":"ghcr.io","Username":"u","Secret":"%s"}}\\n' "$(cat {keys.
     bench.config(secrets=secrets({**source, "host": "docker.io"}))
     done = bench.run("true", env=NO_VARIABLE)
     assert done.code == 2 and "docker-credential-pass ended with exit code 1" in done.error, done
+
+
+def test_docker_credential_pass_itself(bench, echo, keys):
+    """The helper that Docker ships, over pass and gpg; what it stores for ghcr.io is what the origin gets."""
+    for program in ("docker-credential-pass", "pass", "gpg"):
+        if not shutil.which(program, path=CLEAN["PATH"]):
+            pytest.skip(f"no {program} (golang-docker-credential-helpers, pass, gnupg)")
+    # A short path: gpg's agent listens on a socket in it.
+    with tempfile.TemporaryDirectory(prefix="gpg") as gpg:
+        where = {"GNUPGHOME": gpg, "PASSWORD_STORE_DIR": str(keys.path / "store"), "HOME": str(keys.path)}
+        env = {**CLEAN, **where}
+
+        def work(*argv, value=""):
+            return subprocess.run(argv, env=env, input=value, text=True, check=True, capture_output=True)
+        try:
+            work("gpg", "--batch", "--passphrase", "", "--quick-gen-key", "t@t.test", "default", "default")
+            work("pass", "init", "t@t.test")
+            work("docker-credential-pass", "store",
+                 value=json.dumps({"ServerURL": "ghcr.io", "Username": "u", "Secret": SECRET}))
+            source = {"exec": [shutil.which("docker-credential-pass", path=CLEAN["PATH"])], "env": list(where),
+                      "format": "docker-credential", "host": "ghcr.io", "cache": "once", "timeout": "20s"}
+            bench.config(secrets=secrets(source))
+            run_env = {**NO_VARIABLE, **{k: v for k, v in where.items() if k != "HOME"}}
+            done = bench.run(f"curl -sS https://api.test/headers {BEARER}", env=run_env)
+            assert done.code == 0 and echo.requests[-1].get("authorization") == f"Bearer {SECRET}", done
+            bench.config(secrets=secrets({**source, "host": "docker.io"}))
+            done = bench.run("true", env=run_env)
+            assert done.code == 2 and "docker-credential-pass" in done.error, done
+        finally:
+            subprocess.run(["gpgconf", "--kill", "all"], env=env, capture_output=True)
 
 
 def test_a_helper_gets_what_the_configuration_names_and_no_more(bench, echo, keys):

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 
-from support.bench import SECRET
+from support.bench import BEARER, SECRET
 from support.h2bench import inside as h2_inside
 from support.h2bench import origin_of
 from support.inside.wswire import CLOSE, close, frame, read_frame
@@ -288,6 +288,31 @@ say("trailer", wire.reply("POST"))
     word = "foreign:passed" if kept else "foreign:stripped"
     assert [u for u in uses(done) if u[0] != "tok"] == [(word, "header:x-key"), (word, "query:key")]
     assert [s for s in swapped(done)] == [(word, "body:json:/token", 1), (word, "trailer:x-key", 1)]
+
+
+REFLECTED = ["Cookie", "User-Agent", "Origin", "Referer", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Request-Id",
+             "Traceparent", "Access-Control-Request-Headers"]
+
+
+@pytest.mark.parametrize("version", ["1.1", "2"])
+def test_br062_nothing_goes_where_servers_reflect(bench, pki, version):
+    """Not in such a field, which no grant can name, and with no OPTIONS or TRACE; each is a tripwire of its own."""
+    origin = origin_of(bench, pki)
+    rules = [{"name": "all", "hosts": ["api.test"], "methods": ["GET", "OPTIONS"], "action": "allow"}]
+    for name in REFLECTED:
+        bench.config(rules=rules, grants=[{"secret": "tok", "hosts": ["api.test"], "at": [f"header:{name}"]}])
+        done = bench.run("true")
+        assert done.code == 2 and name.lower() in done.error.lower(), (name, done)
+    bench.config(rules=rules, grants=[{"secret": "tok", "hosts": ["api.test"], "at": ["header:authorization", "query:key"]}])
+    ask = f"curl -sS --http{version} -o /dev/null -w '%{{http_code}} %header{{warder-reason}}\n'"
+    tries = [f'-H "{name}: a=$API_TOKEN"' for name in REFLECTED] + [
+        f"-X OPTIONS {BEARER}", '-X OPTIONS "https://api.test/?key=$API_TOKEN"', f"-X TRACE {BEARER}"]
+    done = bench.run("; ".join(f"{ask} {one} {'' if 'https:' in one else 'https://api.test/'}" for one in tries))
+    said = done.text.splitlines()
+    assert said[:-1] == ["403 placeholder_wrong_place"] * (len(tries) - 1), list(zip(tries, said))
+    assert said[-1].split()[0] in ("403", "405"), said
+    assert not origin.streams and not origin.requests, (origin.streams, origin.requests)
+    assert bench.run(f"{ask} {BEARER} https://api.test/").text.startswith("200"), "and in its place it goes"
 
 
 def test_plain_http_only_where_the_grant_says_so(bench, echo):

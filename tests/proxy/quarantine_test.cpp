@@ -60,6 +60,10 @@ TEST_CASE("after a tripwire nothing of the sandbox passes any more, and what run
   CHECK(other.connections() == 0);
   REQUIRE(said.size() == 1);
   CHECK(said[0].starts_with("quarantine: "));
+  const auto receipts = warder.log->receipts();
+  REQUIRE(receipts.size() == 1);
+  CHECK(receipts[0].reason == Reason::quarantined);
+  CHECK(receipts[0].side == "warder");
 }
 
 TEST_CASE("a sandbox in quarantine asks no origin what it speaks, and reaches none by raw rules") {

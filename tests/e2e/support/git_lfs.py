@@ -21,6 +21,7 @@ class Lfs:
         self.root, self.password, self.manner = root, password, manner
         self.objects, self.minted, self.used, self.batches = {}, [], [], 0
         self.origin = Origin(self._serve, pair, "lfs")
+        self.origin.patience = 120     # git and its helpers are slow on a busy machine, and keep what they opened
 
     def _serve(self, conn):
         while True:

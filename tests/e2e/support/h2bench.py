@@ -1,9 +1,11 @@
 """What the HTTP/2 tests share: an h2 api.test, and scripts that speak h2 inside the sandbox."""
 
 import shutil
+import time
 from pathlib import Path
 
 from .bench import INSIDE
+from .echo import echo_origin
 from .h2origin import H2Origin, answer
 from .origin import Origin
 from .talk import Talk
@@ -13,6 +15,28 @@ def origin_of(bench, pki, script=answer, host="api.test", **more):
     origin = H2Origin(script, pki.good, **more)
     bench.map(f"{host}:443", origin)
     return origin
+
+
+def event_origin(bench, pki, version):
+    """/stream of api.test and other.test is events without end, in the version that curl is told to speak."""
+    def serve(stream):
+        stream.read_all()
+        if not stream.path.startswith("/stream"):
+            return stream.reply(b"ok\n")
+        stream.head(200, [("content-type", "text/event-stream")])
+        while True:
+            stream.send(b"data: event\n\n")
+            time.sleep(0.05)
+
+    origin = H2Origin(serve, pki.good) if version == "--http2" else echo_origin(pki.good)
+    for host in ("api.test", "other.test"):
+        bench.map(f"{host}:443", origin)
+    return origin
+
+
+def asked(origin):
+    """The credentials of what arrived, in either version."""
+    return [r.get("authorization") for r in getattr(origin, "streams", None) or origin.requests]
 
 
 def h1_origin_of(bench, pki, script, host="api.test"):
