@@ -42,7 +42,7 @@ constexpr std::array kMeanings{
     Meaning{"landlock", kWished, "files of the host that descriptors 0, 1 and 2 name stay closed",
             ""},
     Meaning{"cgroups", kWished, "bounds of a sandbox's memory and processes by control group", ""},
-    Meaning{"user_notification", kWished, "a record of what a sandbox executes", ""},
+    Meaning{"user_notification", kNeeded, "a record of what a sandbox executes", ""},
     Meaning{"pidfd_exit_info", kWished, "how processes of a sandbox ended, in that record", ""},
     Meaning{"overlay", kWished, "a workspace whose changes stay apart", "user_namespace"},
     Meaning{"idmapped_mount", kWished, "as root: this directory as a workspace, whoever owns it",

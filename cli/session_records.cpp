@@ -10,6 +10,7 @@
 
 #include "cli/guard.hpp"
 #include "cli/state.hpp"
+#include "cli/url_queries.hpp"
 #include "config/load.hpp"
 #include "config/trust_store.hpp"
 #include "proxy/judge.hpp"
@@ -102,7 +103,7 @@ std::string recorded_text(const Session& session, const std::string& text) {
   const auto secrets = session.secrets.now();
   std::string masked = text;
   if (!secrets->mask_set().empty()) secrets->mask_set().mask(masked);
-  masked = without_placeholders(masked, *secrets);
+  masked = without_queries(without_placeholders(masked, *secrets));
   return holds_known_token(masked) ? "[credential]" : masked;
 }
 

@@ -69,8 +69,16 @@ WorkingTree::WorkingTree(const RunSpec& spec, const std::vector<fs::path>& cover
   cache_ = cache_of(spec, covered);
   guard_ = guard_trees(guard_request(spec, covered, believed));
   tell(guard_.notes);
-  if (changes == TreeChanges::on_host)
-    take_back_.emplace(std::move(guard_.watched), state_directory(), run);
+  if (changes == TreeChanges::caught) leave_out(tidy(fs::weakly_canonical(spec.workspace)));
+  take_back_.emplace(std::move(guard_.watched), state_directory(), run);
+}
+
+// What a clone holds is looked at before it is applied: CMD may change all of it.
+void WorkingTree::leave_out(const fs::path& workspace) {
+  std::erase_if(guard_.protected_paths,
+                [&](const fs::path& path) { return within(path, workspace); });
+  std::erase_if(guard_.watched,
+                [&](const WatchedTree& tree) { return within(tree.root, workspace); });
 }
 
 void WorkingTree::set_variables(std::map<std::string, std::string>& env) const {

@@ -24,7 +24,7 @@ struct WorkingTreeArgs {
   std::string cache;  // empty: none, but with --files dev
 };
 
-// Whether what the sandbox does in its trees is on the host: not where an overlay catches it.
+// Whether what the sandbox does in its workspace is on the host: not where an overlay catches it.
 enum class TreeChanges : bool { caught, on_host };
 
 class WorkingTree {
@@ -40,6 +40,7 @@ class WorkingTree {
   void finish();
 
  private:
+  void leave_out(const std::filesystem::path& workspace);
   std::function<void(const std::string&)> announce_;
   FilesProfile files_;
   std::optional<PackageCache> cache_;

@@ -10,13 +10,11 @@
 namespace warder {
 namespace {
 
-// The value becomes one of the former ones, each of which is there once; the oldest go.
+// The value becomes one of the former ones, each of which is there once.
 void retire(Credential& credential) {
   if (!credential.value) return;
   credential.former.push_back(std::move(credential.value));
   credential.value = nullptr;
-  if (credential.former.size() > LiveSecrets::kMostFormer)
-    credential.former.erase(credential.former.begin());
 }
 
 void revoke_now(Credential& credential) {
@@ -30,6 +28,7 @@ void replace_value(Credential& credential, std::shared_ptr<const SecretValue> va
     std::erase_if(credential.former, [&](const auto& old) { return same_value(*old, *value); });
   }
   credential.value = std::move(value);
+  if (credential.former.size() > LiveSecrets::kMostFormer) revoke_now(credential);
 }
 
 bool is_same(const SecretValue& held, std::string_view value) {
@@ -136,9 +135,7 @@ bool LiveSecrets::set(std::string_view secret, std::shared_ptr<const SecretValue
 }
 
 bool LiveSecrets::revoke(std::string_view secret) {
-  const bool done = change(secret, [](Credential& credential) { revoke_now(credential); });
-  if (done) ++revocations_;
-  return done;
+  return change(secret, [](Credential& credential) { revoke_now(credential); });
 }
 
 void LiveSecrets::regrant(std::vector<Grant> grants, const std::vector<Capture>& captures,
@@ -269,6 +266,7 @@ void LiveSecrets::expire(SteadyTime time) {
 }
 
 bool LiveSecrets::change(std::string_view secret, const std::function<void(Credential&)>& how) {
+  bool is_over = false;
   {
     const std::scoped_lock lock(changing_);
     const auto before = now();
@@ -278,8 +276,10 @@ bool LiveSecrets::change(std::string_view secret, const std::function<void(Crede
         [&](const Credential& each) { return each.name == secret && !each.is_revoked; });
     if (found == credentials.end()) return false;
     how(*found);
+    is_over = found->is_revoked;
     replace(std::move(credentials), before->grants());
   }
+  if (is_over) ++revocations_;
   if (changed_) changed_();
   return true;
 }

@@ -51,8 +51,9 @@ class LiveSecrets {
                const std::vector<Value>& values, const std::function<void()>& together);
   // A secret that the session has not: its placeholder is known from now on. False: it has one of that name.
   bool add(Credential credential);
-  // Of each secret, how many former values stay masked: a source that rotates for years has no end of them.
-  static constexpr std::size_t kMostFormer = 64;
+  // Of each secret, how many former values are kept, to be masked: an origin may give out any of them. One that would
+  // come to more is revoked at its next change, since none may be forgotten.
+  static constexpr std::size_t kMostFormer = 256;
 
   // A credential that an origin gave out in this session: the sandbox gets a placeholder for it.
   struct Minted {

@@ -247,9 +247,9 @@ def test_br_119_links_in_the_project_hinder_nothing_and_lead_nowhere(bench):
     code, out, err = bare_run(bench, f"""
 for to in passwd out-file state/{written} out/{written} nowhere .bashrc; do (: >>"$to") 2>/dev/null && echo "opened $to"; done
 (echo {written} >>out-file) 2>/dev/null
-echo own >own/x && cat tracked-hooks/x && rm tracked-hooks/x
+(echo own >own/x) 2>/dev/null || echo kept; (echo hook >.git/hooks/x) 2>/dev/null || echo kept
 git -c safe.directory='*' status --porcelain >/dev/null && echo git; ls state out 2>/dev/null; echo over""")
-    assert code == 0 and out.splitlines()[-1] == "over" and "own\n" in out and "git\n" in out, (code, out, err)
+    assert code == 0 and out.splitlines()[-1] == "over" and out.count("kept\n") == 2 and "git\n" in out, (code, out, err)
     assert (outside / "file").read_text() == "as it was" and sorted(os.listdir(outside)) == ["file"], out
     assert "opened" not in out and not Path("/nix").exists(), out
     assert not (bench.state / written).exists(), out
@@ -437,7 +437,9 @@ import re, stat
 key = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY|openssh-key-v1")
 looked, found = 0, []
 for base, dirs, files in os.walk("/"):
-    # What Debian itself ships (examples, tests of libraries) is no key of anybody's.
+    # What Debian itself ships (examples, tests of libraries) is no key of anybody's. testssl.sh has some, too.
+    if base == "/etc/testssl":
+        continue
     dirs[:] = [d for d in dirs if os.path.join(base, d) not in ("/usr", "/sys", "/proc", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/dev")
                and not os.path.islink(os.path.join(base, d))]
     for name in files:

@@ -41,10 +41,17 @@ TEST_CASE("set: the next version, no value for now, and a value again; all of th
   CHECK_FALSE(of.live.set("tok", value("value-three"), 6));
 }
 
-TEST_CASE("former values are bounded, the newest stay masked") {
+TEST_CASE("attack: no former value is forgotten; one that changed too often is revoked instead") {
   Live of;
-  for (int i = 0; i < 100; ++i) of.live.set("tok", value("value-" + std::to_string(1000 + i)), 2);
-  CHECK(of.live.now()->credential("tok")->former.size() == LiveSecrets::kMostFormer);
-  CHECK(masked(of.live, "value-1098") == "PLACEHOLDER-of-tok");
-  CHECK(masked(of.live, "value-1099") == "PLACEHOLDER-of-tok");
+  const auto name = [](std::size_t i) { return "value-" + std::to_string(1000 + i); };
+  std::size_t i = 0;
+  while (!of.live.now()->credential("tok")->is_revoked && i < 1000)
+    of.live.set("tok", value(name(i++)), 2);
+  CHECK(i == LiveSecrets::kMostFormer);  // its first value and these
+  CHECK(of.live.now()->credential("tok")->value == nullptr);
+  CHECK(of.live.revocations() == 1);
+  CHECK(masked(of.live, "value-one") == "PLACEHOLDER-of-tok");
+  for (std::size_t each = 0; each < i; ++each)
+    CHECK(masked(of.live, name(each)) == "PLACEHOLDER-of-tok");
+  CHECK_FALSE(of.live.set("tok", value(name(i)), 3));
 }
