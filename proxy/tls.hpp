@@ -4,6 +4,7 @@
 #include <openssl/ssl.h>
 
 #include <filesystem>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,8 +51,8 @@ class SandboxTls {
 // Client side: the system's roots and the configured ones, TLS 1.2 and newer, name checked.
 class UpstreamTls {
  public:
-  explicit UpstreamTls(
-      const std::vector<std::filesystem::path>& extra_roots);  // throws std::runtime_error
+  // Throws std::runtime_error. The system's roots are read meanwhile: a start does not wait for them.
+  explicit UpstreamTls(const std::vector<std::filesystem::path>& extra_roots);
   // A client SSL that will only finish its handshake with `host`. nullptr when OpenSSL fails. HTTP/1.1 is offered, and
   // `newest`. With `sessions` it resumes what they have for `key`, which must say all that is verified, and leaves there
   // what the origin gives it, as long as it lives.
@@ -70,6 +71,7 @@ class UpstreamTls {
 
  private:
   SslCtxPtr context_;
+  std::shared_future<bool> has_roots_;  // after context_: its end waits for the reader
 };
 
 }  // namespace warder

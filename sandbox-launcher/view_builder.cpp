@@ -1,6 +1,8 @@
 #include "sandbox-launcher/view_builder.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <utility>
 
@@ -24,10 +26,6 @@ void ViewBuilder::bind_read_only(const Path& source, const Path& at) {
   add({"--ro-bind", source, at});
 }
 
-void ViewBuilder::bind_read_only_if_there(const Path& source, const Path& at) {
-  add({"--ro-bind-try", source, at});
-}
-
 void ViewBuilder::symlink(const Path& target, const Path& at) { add({"--symlink", target, at}); }
 
 void ViewBuilder::directory(const Path& at) { add({"--perms", "0755", "--dir", at}); }
@@ -42,6 +40,25 @@ void ViewBuilder::option(const char* name, const Path& at) { add({name, at}); }
 
 void ViewBuilder::constant(std::string_view text, const Path& at) {
   add({"--perms", "0444", "--ro-bind-data", memory_file(text), at});
+}
+
+void ViewBuilder::write(std::string_view text, const Path& at) {
+  add({"--perms", "0444", "--file", memory_file(text), at});
+}
+
+void ViewBuilder::copy(const Path& source, const Path& at) {
+  constexpr std::size_t kMostCopies = 400;  // each holds a descriptor
+  constexpr off_t kLargestCopy = 1 << 20;
+  constexpr mode_t kExecutable = 0111;
+  if (copies_ >= kMostCopies) return add({"--ro-bind-try", source, at});
+  Fd file(::open(source.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat what{};
+  if (!file || ::fstat(file.get(), &what) != 0 || !S_ISREG(what.st_mode)) return;
+  if (what.st_size > kLargestCopy) return bind_read_only(source, at);
+  ++copies_;
+  add({"--perms", what.st_mode & kExecutable ? "0555" : "0444", "--file",
+       std::to_string(file.get()), at});
+  view_.data.push_back(std::move(file));
 }
 
 void ViewBuilder::initial(std::string_view text, const Path& at) {

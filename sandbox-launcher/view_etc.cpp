@@ -112,7 +112,7 @@ class EtcWriter {
       case Kind::absent:
       case Kind::hidden: return;
       case Kind::link: return add_link(from, at);
-      case Kind::file: return view_.bind_read_only_if_there(from, at);
+      case Kind::file: return view_.copy(from, at);
       case Kind::directory: return is_rebuilt(name) ? rebuild(name) : add_directory(from, at);
     }
   }
@@ -146,13 +146,13 @@ class EtcWriter {
   void add_policies() {
     const std::string chromium = chromium_policy(spec_.added_pem);
     for (const char* place : kChromiumPolicies) {
-      if (can_add_to(place)) view_.constant(chromium, "/etc" / fs::path(place) / "warder.json");
+      if (can_add_to(place)) view_.write(chromium, "/etc" / fs::path(place) / "warder.json");
     }
     if (!can_add_to(kFirefoxPolicies)) return;
     const fs::path file = fs::path(kFirefoxPolicies) / "policies.json";
     std::string theirs;
     if (visible(plan_.host_etc / file)) theirs = text_of(plan_.host_etc / file);
-    view_.constant(firefox_policies(theirs, kCaPath), "/etc" / file);
+    view_.write(firefox_policies(theirs, kCaPath), "/etc" / file);
   }
 
   void add_link(const fs::path& from, const fs::path& at) {
@@ -196,10 +196,10 @@ class EtcWriter {
   }
 
   void add_names_and_users() {
-    view_.constant(kHosts, "/etc/hosts");
-    view_.constant("sandbox\n", "/etc/hostname");
-    view_.constant(kResolver, "/etc/resolv.conf");
-    view_.constant(kNameServices, "/etc/nsswitch.conf");
+    view_.write(kHosts, "/etc/hosts");
+    view_.write("sandbox\n", "/etc/hostname");
+    view_.write(kResolver, "/etc/resolv.conf");
+    view_.write(kNameServices, "/etc/nsswitch.conf");
 
     constexpr uid_t kNobody = 65534;
     const std::string shell = fs::exists("/bin/bash") ? "/bin/bash" : "/bin/sh";
@@ -216,10 +216,10 @@ class EtcWriter {
       users += "sandbox:x:" + uid + ":" + gid + ":sandbox:" + kHomePath + ":" + shell + "\n";
       groups += "sandbox:x:" + gid + ":\n";
     } else {
-      view_.constant(kApt, kAptPath);
+      view_.write(kApt, kAptPath);
     }
-    view_.constant(users, "/etc/passwd");
-    view_.constant(groups, "/etc/group");
+    view_.write(users, "/etc/passwd");
+    view_.write(groups, "/etc/group");
   }
 
   void add_trust() {
@@ -252,15 +252,15 @@ class EtcWriter {
     for (const fs::path& name : names_in(plan_.host_etc / "ssl/certs/java")) {
       if (place / name != kJavaStorePath) add_entry("ssl/certs/java" / name);
     }
-    view_.constant(spec_.java_store, kJavaStorePath);
+    view_.write(spec_.java_store, kJavaStorePath);
   }
 
   // Rebuilt and not bound: our certificates need names in it, and the host's directory is not ours to add them to.
   void add_certificates() {
     const fs::path from = plan_.host_etc / "ssl/certs";
     view_.directory("/etc/ssl/certs");
-    view_.constant(spec_.bundle_pem, kBundlePath);
-    view_.constant(spec_.added_pem, kCaPath);
+    view_.write(spec_.bundle_pem, kBundlePath);
+    view_.write(spec_.added_pem, kCaPath);
 
     const std::vector<fs::path> names = names_in(from);
     const std::set<fs::path> taken(names.begin(), names.end());
@@ -273,7 +273,7 @@ class EtcWriter {
     // A hashed directory tells certificates with equal hashes apart by number, without gaps.
     int number = 0;
     while (taken.contains(spec_.ca_hash + "." + std::to_string(number))) ++number;
-    view_.constant(spec_.ca_pem, "/etc/ssl/certs/" + spec_.ca_hash + "." + std::to_string(number));
+    view_.write(spec_.ca_pem, "/etc/ssl/certs/" + spec_.ca_hash + "." + std::to_string(number));
   }
 
   // These lie in directories of the host that are shown as a whole: only what is there can be covered.
