@@ -38,6 +38,7 @@ constexpr const char* kFooter = R"(Examples:
   warder approve                                         answer what a rule with `action: ask` waits for
   warder learn --out warder.yaml -- npm ci               the smallest policy that would allow what this does
   warder audit verify                                    check the record of the last run
+  warder audit report                                    what the records tell, for somebody who was not there
 
 Exit codes: the command's own; 128+n for a signal; 126/127 as a shell; 2 configuration; 125 Warder itself.)";
 

@@ -126,7 +126,7 @@ object OcsfMapper::event(unsigned class_uid, unsigned activity, unsigned severit
 // What intents and receipts have in common: who, where to, by which rule.
 object OcsfMapper::exchange(const Open& of, bool is_intent) const {
   const std::string reason = line_->text("reason");
-  const std::string decision = line_->text("decision");
+  const std::string& decision = of.decision;
   const bool denied = decision == "deny";
   const bool is_http = !of.method.empty();
   const unsigned connection = denied ? 5 : is_intent ? 1 : is_bad(reason) ? 4 : 2;
@@ -161,7 +161,7 @@ object OcsfMapper::exchange(const Open& of, bool is_intent) const {
 object OcsfMapper::intent() const {
   const bool swaps = !objects_in(line_->members, "uses").empty();
   object out = exchange({line_->text("method"), line_->text("authority"), line_->text("path"),
-                         line_->text("protocol"), swaps},
+                         line_->text("decision"), swaps},
                         true);
   const std::string rule = line_->text("rule");
   if (!rule.empty()) {
@@ -392,7 +392,7 @@ std::vector<object> OcsfMapper::events(const audit::ReadRecord& record) {
     open_.clear();
   }
   Open of{line_->text("method"), line_->text("authority"), line_->text("path"),
-          line_->text("protocol"), !objects_in(line_->members, "uses").empty()};
+          line_->text("decision"), !objects_in(line_->members, "uses").empty()};
   if (line_->type == "receipt") {
     const auto found = open_.find(line_->number("intent_seq").value_or(0));
     if (found != open_.end()) {

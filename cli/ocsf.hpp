@@ -20,7 +20,7 @@ class OcsfMapper {
  private:
   using object = boost::json::object;
   struct Open {
-    std::string method, authority, path, protocol;
+    std::string method, authority, path, decision;
     bool swaps = false;
   };
 

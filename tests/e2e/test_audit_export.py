@@ -3,11 +3,12 @@
 import base64
 import hashlib
 import json
+import os
 
 import pytest
 
 from support.bench import SECRET
-from support.records import every_type, varied_run
+from support.records import every_type, gateway_run, varied_run
 
 BASE = {"activity_id", "category_uid", "class_uid", "metadata", "severity_id", "time", "type_uid"}
 # class: activities, what else it requires, of what it requires at least one
@@ -109,6 +110,18 @@ def test_a_real_log(bench, echo):
     assert intent["metadata"]["correlation_uid"] == receipt["metadata"]["correlation_uid"]
     refused = next(e for e in events if e.get("status_code") == "method_not_allowed")
     assert refused["http_response"]["code"] == 403 and refused["action_id"] == 2 and refused["activity_id"] == 2
+
+
+def test_a_real_log_of_a_gateway(bench, echo):
+    events = export(bench, gateway_run(bench))
+    for event in events:
+        assert not list(faults(event)), (list(faults(event)), event)
+    classes = {e["class_uid"] for e in events}
+    assert {3002, 4001, 4002, 6002, 6003} <= classes, classes
+    operations = {e["api"]["operation"] for e in events if e["class_uid"] == 6003}
+    assert operations == {"approval allow", "policy replaced"}, operations
+    approved = next(e for e in events if e.get("activity_name") == "allow")
+    assert approved["actor"]["user"]["uid"] == str(os.getuid()), approved
 
 
 def test_every_type(bench):

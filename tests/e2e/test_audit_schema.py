@@ -7,7 +7,7 @@ import jsonschema
 import pytest
 
 from support.bench import REPO
-from support.records import TOLD, UNKNOWN, golden_lines, line, varied_run
+from support.records import TOLD, UNKNOWN, gateway_run, golden_lines, line, varied_run
 
 SCHEMA = json.loads((REPO / "audit/schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -44,12 +44,21 @@ def test_what_is_unknown_is_not_valid():
     assert not VALIDATOR.is_valid(json.loads(line(UNKNOWN)))
 
 
-def test_every_record_of_a_run_is_valid(bench, echo):
-    varied_run(bench)
-    varied_run(bench)    # resumes the file
+def valid_types(bench):
     records = bench.records()
     for record in records:
         errors = list(VALIDATOR.iter_errors(record))
         assert not errors, (record, [e.message for e in errors[0].context][-3:])
+    return {r["type"] for r in records}
+
+
+def test_every_record_of_a_run_is_valid(bench, echo):
+    varied_run(bench)
+    varied_run(bench)    # resumes the file
     assert {"log", "session_start", "session_end", "dns", "intent", "receipt", "checkpoint", "close",
-            "resume"} <= {r["type"] for r in records}
+            "resume"} <= valid_types(bench)
+
+
+def test_every_record_of_a_gateway_is_valid(bench, echo):
+    gateway_run(bench)
+    assert {"approval", "policy", "intent", "receipt"} <= valid_types(bench)

@@ -1,8 +1,11 @@
 """A log with many kinds of records in it, and lines of the kinds that no short run makes."""
 
 import json
+import subprocess
+import time
 
-from .bench import BEARER, REPO
+from .bench import BEARER, CONTRACT_RULES, REPO
+from .daemon import TOKEN, Daemon
 
 GOLDEN = REPO / "tests/audit/golden"
 ESCAPES = "\x1b]0;owned\x07\x1b[31mred\u202e"
@@ -48,3 +51,33 @@ def varied_run(bench):
               f"curl -sS -o /dev/null {BEARER} https://other.test/ok; "
               "curl -sS https://evil.test/; exit 3")
     return bench.run(["/bin/sh", "-c", script, ESCAPES])
+
+
+def gateway_run(bench):
+    """A gateway with a stranger, an answered question, another policy and raw bytes where HTTP is expected."""
+    asked = {"name": "asked", "hosts": ["api.test"], "paths": ["/ok"], "methods": ["GET"], "action": "ask"}
+    listeners = [{"type": "connect", "name": "open"},
+                 {"type": "connect", "name": "closed", "token": {"env": "PROXY_TOKEN"}}]
+    with Daemon(bench, listeners, rules=[asked, *CONTRACT_RULES[1:]]) as gateway:
+        gateway.ask("closed", b"CONNECT api.test:443 HTTP/1.1\r\nHost: api.test:443\r\n\r\n")
+        gateway.ask("open", b"CONNECT api.test:5432 HTTP/1.1\r\nHost: api.test:5432\r\n\r\n")
+        proxy = f"http://127.0.0.1:{gateway.ports['open']}"
+        waiting = subprocess.Popen(["curl", "-sS", "-o", "/dev/null", "--cacert", gateway.ca, "-x", proxy,
+                                    "https://api.test/ok"], stderr=subprocess.PIPE)
+        sock = str(gateway.directory / "admin.sock")
+
+        def approve(*args):
+            return subprocess.run([bench.warder, "approve", "--gateway", sock, *args], env=bench.environment(),
+                                  capture_output=True, timeout=20)
+        deadline = time.monotonic() + 20
+        while not (questions := json.loads(approve("--json").stdout or "[]")):
+            assert time.monotonic() < deadline, "no question came"
+            time.sleep(0.1)
+        assert approve(questions[0]["id"]).returncode == 0
+        assert waiting.wait(20) == 0, waiting.stderr.read()
+        waiting.stderr.close()
+        gateway.reconfigure(rules=CONTRACT_RULES)
+        assert gateway.reload().returncode == 0
+        assert TOKEN not in bench.audit.read_text()
+        assert gateway.stop()[0] == 0
+    return bench.audit
