@@ -93,9 +93,10 @@ void ReportMaker::take(const ParsedLine& line) {
     report_.limits.add(event(line, std::move(words)));
   } else if (line.type == "files") {
     for (const boost::json::object* change : objects_in(line.members, "changes"))
-      ++report_.files[{text_in(*change, "change"), text_in(*change, "name")}];
+      ++report_.files.of({text_in(*change, "change"), text_in(*change, "name")},
+                         {text_in(*change, "change"), kOthers});
   } else if (!is_one_of({"log", "resume", "repair", "close", "checkpoint", "dial", "exit"})) {
-    ++report_.other_types[line.type];
+    ++report_.other_types.of(line.type, kOthers);
   }
 }
 
@@ -135,53 +136,57 @@ void ReportMaker::intent(const ParsedLine& line) {
   const std::string reason = line.text("reason");
   if (decision == "deny") {
     const std::uint64_t count = count_of(authority);
-    report_.hosts[authority].refused += count;
-    report_.refusals[{reason, authority}] += count;
+    report_.hosts.of(authority, kOthers).refused += count;
+    report_.refusals.of({reason, authority}, {reason, kOthers}) += count;
     tripwire(line, {authority, line.text("method"), {}});
     if (line.text("rule").starts_with("limits."))
       report_.limits.add(event(line, {line.text("rule"), "", "refused", ""}));
     return;
   }
-  HostStory& host = report_.hosts[authority];
+  HostStory& host = report_.hosts.of(authority, kOthers);
   ++(decision == "observe" ? host.observed : host.allowed);
   const auto found = open_.find(line.seq);
   if (found == open_.end()) return;
   for (const auto& [name, place] : found->second.uses)
     // What goes into a body or a message is only announced here; the receipt counts it.
-    if (!place.starts_with("body") && place != "ws") ++report_.secrets[{name, authority, place}];
+    if (!place.starts_with("body") && place != "ws")
+      ++report_.secrets.of({name, authority, place}, {name, kOthers, place});
 }
 
 void ReportMaker::receipt(const ParsedLine& line) {
   const auto found = open_.find(line.number("intent_seq").value_or(0));
   const Open open = found == open_.end() ? Open{} : found->second;
-  HostStory& host = report_.hosts[open.authority];
+  HostStory& host = report_.hosts.of(open.authority, kOthers);
   host.bytes_up += line.number("bytes_up").value_or(0);
   host.bytes_down += line.number("bytes_down").value_or(0);
   const std::string reason = line.text("reason");
   if (is_bad(reason)) {
     ++host.failed;
-    ++report_.refusals[{reason, open.authority}];
+    ++report_.refusals.of({reason, open.authority}, {reason, kOthers});
     tripwire(line, open);
   }
   for (const boost::json::object* item : objects_in(line.members, "swapped")) {
-    report_.secrets[{text_in(*item, "name"), open.authority, text_in(*item, "place")}] +=
+    const std::string name = text_in(*item, "name");
+    const std::string place = text_in(*item, "place");
+    report_.secrets.of({name, open.authority, place}, {name, kOthers, place}) +=
         number_in(*item, "count");
   }
   for (const boost::json::object* item : objects_in(line.members, "masked"))
-    report_.masked[{text_in(*item, "name"), text_in(*item, "place")}] += number_in(*item, "count");
+    report_.masked.of({text_in(*item, "name"), text_in(*item, "place")},
+                      {text_in(*item, "name"), kOthers}) += number_in(*item, "count");
 }
 
 void ReportMaker::look_up(const ParsedLine& line) {
   const std::string reason = line.text("reason");
   if (!is_bad(reason)) return;
   const std::string name = line.text("name");
-  report_.refusals[{reason, "look-up of " + name}] += count_of(name);
+  report_.refusals.of({reason, "look-up of " + name}, {reason, kOthers}) += count_of(name);
 }
 
 void ReportMaker::exec(const ParsedLine& line) {
   const std::uint64_t count = std::max<std::uint64_t>(1, line.number("count").value_or(1));
   const std::string path = line.text("path");
-  report_.programs[path.empty() ? "(" + line.text("note") + ")" : path] += count;
+  report_.programs.of(path.empty() ? "(" + line.text("note") + ")" : path, kOthers) += count;
 }
 
 }  // namespace warder

@@ -42,6 +42,16 @@ struct EventList {
   void add(Event event);
 };
 
+// Rows of a table by what they count. What a sandbox can make many of stays within bounds: beyond them `other` counts.
+template <class Key, class Value>
+struct Rows : std::map<Key, Value> {
+  static constexpr std::size_t kMost = 5000;
+  Value& of(const Key& key, const Key& other) {
+    return (*this)[this->size() < kMost || this->contains(key) ? key : other];
+  }
+};
+inline constexpr const char* kOthers = "(others)";
+
 struct AuditReport {
   using SecretUse = std::tuple<std::string, std::string, std::string>;  // name@version, host, place
   std::vector<audit::FileVerification> verification;
@@ -51,17 +61,17 @@ struct AuditReport {
   std::uint64_t records = 0;         // in the scope
   std::uint64_t not_records = 0;
   std::map<std::string, SessionStory> sessions;
-  std::map<std::string, HostStory> hosts;
-  std::map<SecretUse, std::uint64_t> secrets;
-  std::map<std::tuple<std::string, std::string>, std::uint64_t> masked;    // name, place
-  std::map<std::tuple<std::string, std::string>, std::uint64_t> refusals;  // reason, where to
-  EventList tripwires;  // reason, method, where to, rule
-  EventList approvals;  // decision, scope, method, where to, who, how
-  EventList changes;    // of policies and secrets: what, change, by, detail
-  std::map<std::string, std::uint64_t> programs;                        // path
-  std::map<std::tuple<std::string, std::string>, std::uint64_t> files;  // change, name
-  EventList limits;                                                     // name, value, state, used
-  std::map<std::string, std::uint64_t> other_types;  // that this version does not tell of
+  Rows<std::string, HostStory> hosts;
+  Rows<SecretUse, std::uint64_t> secrets;
+  Rows<std::tuple<std::string, std::string>, std::uint64_t> masked;    // name, place
+  Rows<std::tuple<std::string, std::string>, std::uint64_t> refusals;  // reason, where to
+  EventList tripwires;                        // reason, method, where to, rule
+  EventList approvals;                        // decision, scope, method, where to, who, how
+  EventList changes;                          // of policies and secrets: what, change, by, detail
+  Rows<std::string, std::uint64_t> programs;  // path
+  Rows<std::tuple<std::string, std::string>, std::uint64_t> files;  // change, name
+  EventList limits;                                                 // name, value, state, used
+  Rows<std::string, std::uint64_t> other_types;  // that this version does not tell of
 };
 
 // Feeds on records in their order; a new file begins with `next_file`.

@@ -40,7 +40,7 @@ object events(const EventList& list, std::initializer_list<const char*> names) {
 
 // [{names…, "count": N}] of a map by tuples.
 template <class Key>
-array counts(const std::map<Key, std::uint64_t>& map, std::initializer_list<const char*> names) {
+array counts(const Rows<Key, std::uint64_t>& map, std::initializer_list<const char*> names) {
   array out;
   for (const auto& [key, count] : map) {
     object one;
@@ -52,7 +52,7 @@ array counts(const std::map<Key, std::uint64_t>& map, std::initializer_list<cons
   return out;
 }
 
-array counts(const std::map<std::string, std::uint64_t>& map, const char* name) {
+array counts(const Rows<std::string, std::uint64_t>& map, const char* name) {
   array out;
   for (const auto& [key, count] : map)
     out.emplace_back(object{{name, json_string(key)}, {"count", count}});

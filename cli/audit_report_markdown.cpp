@@ -10,12 +10,20 @@ namespace {
 
 using Row = std::vector<std::string>;
 
+// Also no link that a reader of Markdown makes out of an address by itself.
 std::string plain(std::string_view text) {
+  const std::string shown = audit::harmless(text);
   std::string out;
-  for (const char c : audit::printable(text)) {
-    if (std::string_view("\\`*_{}[]()<>#+!|~&:@$^=-").find(c) != std::string_view::npos)
-      out += '\\';
-    out += c;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const std::string_view rest = std::string_view(shown).substr(i);
+    const bool marks =
+        std::string_view("\\`*_{}[]()<>#!|~&@").find(rest[0]) != std::string_view::npos;
+    const bool begins = i == 0 && std::string_view("-+=").find(rest[0]) != std::string_view::npos;
+    if (marks || begins || rest.starts_with("://")) out += '\\';
+    out += rest[0];
+    if (!rest.starts_with("www.")) continue;
+    out += "ww\\.";
+    i += 3;
   }
   return out;
 }

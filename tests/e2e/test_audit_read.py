@@ -9,7 +9,7 @@ import pytest
 
 from support.bench import BEARER, SECRET
 from support.marks import both_users
-from support.records import every_type, varied_run
+from support.records import every_type, line, varied_run
 from support.terminal import Terminal
 
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
@@ -169,6 +169,27 @@ def test_report_of_every_type(bench):
     assert report["other_types"] == [{"type": "of_the_future", "count": 1}]
     text = audit(bench, "report", every_type(bench.ws)).text
     assert "a\\|b\\`c" in text, "what a file is called is no markup"
+
+
+def test_attack_a_flood_of_names_does_not_outgrow_a_report(bench):
+    bench.run("true")
+    floods = [line({"type": "dns", "session": "s1", "name": f"n{i}.test", "qtype": "A", "answer": "NXDOMAIN",
+                    "reason": "name_not_allowed", "rule": ""}) for i in range(7000)]
+    wires = [line({"type": "intent", "session": "s1", "exchange": i, "authority": f"https://n{i}.test", "method": "GET",
+                   "decision": "deny", "reason": "placeholder_wrong_host"}) for i in range(7000)]
+    bench.write("bad.jsonl", "\n".join(wires + floods) + "\n")
+    report = audit(bench, "report", "--format", "json", bench.ws / "bad.jsonl").json
+    assert len(report["hosts"]) == 5001 and sum(h["refused"] for h in report["hosts"]) == 7000
+    assert len(report["refusals"]) < 5010 and sum(r["count"] for r in report["refusals"]) == 14000
+    assert len(report["tripwires"]["events"]) == 1000 and report["tripwires"]["more"] == 6000
+
+
+def test_attack_a_report_holds_no_markup_of_a_record(bench, echo):
+    bench.run(["/bin/sh", "-c", "true", "<script>|`x`|[l](https://e.test)\n# head\nwww.e.test ![i](u) ~~s~~ &lt; a@e.test"])
+    text = audit(bench, "report", bench.audit).text
+    wanted = ("\\<script\\>\\|\\`x\\`\\|\\[l\\]\\(https\\://e.test\\)\\\\n\\# head\\\\nwww\\.e.test "
+              "\\!\\[i\\]\\(u\\) \\~\\~s\\~\\~ \\&lt; a\\@e.test")
+    assert wanted in text, text
 
 
 @pytest.mark.parametrize("how", ["edited", "cut"])
