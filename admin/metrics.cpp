@@ -211,10 +211,15 @@ struct Metrics::Series {
     if (receipt.first_byte.count() > 0) first_byte.Observe(seconds(receipt.first_byte));
     total.Observe(seconds(receipt.total));
   }
+  void take(const audit::BoundState&) {}
   void take(const audit::PolicyChange& change) {
     (change.change == "refused" ? reloads_refused : policy_changes).Increment();
   }
   void take(const audit::SessionStart&) {}
+  // What runs inside a sandbox is for the record, not for a counter.
+  void take(const audit::Exec&) {}
+  void take(const audit::Exit&) {}
+  void take(const audit::FilesChanged&) {}
   void take(const audit::SessionEnd&) {}
 };
 

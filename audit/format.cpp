@@ -20,6 +20,7 @@ constexpr std::size_t kSecretNames = 2048;
 constexpr std::size_t kUses = 1024;
 constexpr std::size_t kMasked = 512;
 constexpr std::size_t kSwapped = 400;
+constexpr std::size_t kChanges = 7168;
 
 std::string begin(std::string_view type) { return "\"type\":\"" + std::string(type) + "\","; }
 
@@ -32,7 +33,14 @@ std::string body(const SessionStart& start) {
       .text("mode", start.mode, kWord)
       .texts("command", start.command, kArgument, kCommand)
       .texts("secrets", start.secrets, kName, kSecretNames)
-      .text("previous", start.previous, kLongName);
+      .text("previous", start.previous, kLongName)
+      .number("uid", start.uid)
+      .text("user", start.user, kWord)
+      .text("host", start.host, kWord)
+      .text("cwd", start.cwd, kLongName)
+      .text("config_sha256", start.config_sha256, kWord)
+      .text("profile", start.profile, kWord)
+      .text("kernel", start.kernel, kWord);
   return out;
 }
 
@@ -42,7 +50,55 @@ std::string body(const SessionEnd& end) {
       .text("session", end.session, kName)
       .number("exit_code", end.exit_code)
       .number("exchanges", end.exchanges)
-      .number("refused", end.refused);
+      .number("refused", end.refused)
+      .text("ended", end.ended, kWord)
+      .number("execs", end.execs)
+      .number("missing_execs", end.missing_execs)
+      .number("files", end.files);
+  return out;
+}
+
+std::string body(const Exec& exec) {
+  std::string out = begin("exec");
+  Members(out)
+      .text("session", exec.session, kName)
+      .number("exec", exec.exec)
+      .number("pid", exec.pid)
+      .number("parent", exec.parent)
+      .text("path", exec.path, kArgument)
+      .text("cwd", exec.cwd, kArgument)
+      .texts("argv", exec.argv, kArgument, kCommand)
+      .number("left_out", exec.left_out)
+      .number("count", exec.count)
+      .text("note", exec.note, kWord)
+      .text("told_by", exec.told_by, kWord);
+  return out;
+}
+
+std::string body(const Exit& exit) {
+  std::string out = begin("exit");
+  Members(out)
+      .text("session", exit.session, kName)
+      .number("exec", exit.exec)
+      .number("pid", exit.pid)
+      .number("exit_code", exit.exit_code)
+      .number("signal", exit.signal)
+      .text("told_by", exit.told_by, kWord);
+  return out;
+}
+
+std::string body(const FilesChanged& files) {
+  std::string out = begin("files");
+  Members(out)
+      .text("session", files.session, kName)
+      .objects("changes", files.changes, kChanges,
+               [](Members& each, const FileChanged& change) {
+                 each.text("name", change.path, kArgument).text("change", change.change, kWord);
+               })
+      .number("git_objects", files.git_objects)
+      .number("more", files.more)
+      .text("note", files.note, kWord)
+      .text("told_by", files.told_by, kWord);
   return out;
 }
 
@@ -111,6 +167,18 @@ std::string body(const Approval& approval) {
       .number("uid", approval.uid)
       .number("pid", approval.pid)
       .text("user", approval.user, kName);
+  return out;
+}
+
+std::string body(const BoundState& bound) {
+  std::string out = begin("limit");
+  Members(out)
+      .text("session", bound.session, kName)
+      .text("name", bound.name, kWord)
+      .text("value", bound.value, kWord)
+      .text("mechanism", bound.mechanism, kWord)
+      .text("state", bound.state, kWord)
+      .number("used", bound.used);
   return out;
 }
 

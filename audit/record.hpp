@@ -20,12 +20,63 @@ struct SessionStart {
   std::vector<std::string> secrets;  // names
   std::string previous;              // "<file> <size> <root>" of the run before; empty: none
   std::string mode = "enforce";      // or "observe": what no rule allows is let through
+  std::int64_t uid = -1;  // who began it, by the kernel's word; -1: nobody, it is a listener's
+  std::string user{};     // the uid's name
+  std::string host{};
+  std::string cwd{};            // of the command
+  std::string config_sha256{};  // of the configuration file's bytes; empty: there is none
+  std::string profile{};        // empty: none
+  std::string kernel{};
 };
 struct SessionEnd {
   std::string session;
   int exit_code = 0;
   std::uint64_t exchanges = 0;
   std::uint64_t refused = 0;
+  std::string ended =
+      "listener";  // "exit", "signal": of CMD; "killed": the sandbox, before CMD ended; "gone": the runner
+  std::uint64_t execs = 0;
+  std::uint64_t missing_execs = 0;  // of files that were not there: no part of execs
+  std::uint64_t files = 0;          // changed in the workspace
+};
+
+// A process becomes another program: recorded before it does.
+struct Exec {
+  std::string session;
+  std::uint64_t exec = 0;  // 1, 2, 3 … in the session
+  std::uint32_t pid = 0;   // as the sandbox sees it
+  std::uint32_t parent = 0;
+  std::string path;
+  std::string cwd;
+  std::vector<std::string> argv;  // placeholders as [secret:NAME]
+  std::uint32_t left_out = 0;     // arguments that are not among argv
+  std::uint64_t count = 1;        // equal ones that this stands for
+  std::string note;               // "", "repeated", "unread", "capped", "unrecorded"
+  std::string told_by;            // "launcher", "runner"
+};
+// The process whose last Exec this was has ended.
+struct Exit {
+  std::string session;
+  std::uint64_t exec = 0;
+  std::uint32_t pid = 0;
+  std::int32_t exit_code = -1;  // 128+n for a signal; -1: not known
+  std::uint32_t signal = 0;
+  std::string told_by;
+};
+
+struct FileChanged {
+  std::string path;    // below the workspace
+  std::string change;  // "created", "changed", "removed", "mode"
+};
+// What is different in the workspace after CMD, in as many records as it takes.
+struct FilesChanged {
+  std::string session;
+  std::vector<FileChanged> changes;
+  std::uint64_t git_objects = 0;  // created below .git/objects: not among the changes
+  std::uint64_t more = 0;         // changes that are in no record
+  // "", "partial": the tree was too large to be known whole; "clone": the host's is as it was; "unread"
+  std::string note;
+  std::string told_by;
 };
 
 struct DnsQuery {
@@ -63,6 +114,18 @@ struct PolicyChange {
   std::string change;         // "replaced", "removed", "refused"
   std::string by;             // "SIGHUP", "file", "uid 1000"
   std::string detail;         // why it was refused
+};
+
+// A bound of the sandbox: what holds it, and what became of it.
+struct BoundState {
+  std::string session;
+  std::string name;   // "memory"
+  std::string value;  // "2GiB", as it was given
+  std::string
+      mechanism;  // "cgroup v1", "cgroup v2", "watcher", "rlimit", "affinity", "tmpfs", "pipe", "clock"
+  std::string
+      state;  // "held", from the start on; "reached": something was refused; "ended": the command was
+  std::uint64_t used = 0;
 };
 
 struct SecretUsed {
@@ -140,7 +203,8 @@ struct Receipt {
   std::chrono::microseconds total{0};
 };
 
-using Record = std::variant<SessionStart, SessionEnd, DnsQuery, Dial, SecretChange, PolicyChange,
-                            Approval, Intent, Receipt>;
+using Record =
+    std::variant<SessionStart, SessionEnd, Exec, Exit, FilesChanged, DnsQuery, Dial, SecretChange,
+                 PolicyChange, Approval, Intent, Receipt, BoundState>;
 
 }  // namespace warder::audit

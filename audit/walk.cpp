@@ -11,9 +11,10 @@ namespace {
 
 // Another type is another format, with another "v".
 bool is_known(std::string_view type) {
-  constexpr std::array<std::string_view, 14> kTypes{
-      "log", "resume", "repair", "close",  "checkpoint", "session_start", "session_end",
-      "dns", "dial",   "secret", "policy", "approval",   "intent",        "receipt"};
+  constexpr std::array<std::string_view, 18> kTypes{
+      "log",         "resume",  "repair", "close",  "checkpoint", "session_start",
+      "session_end", "dns",     "dial",   "secret", "policy",     "approval",
+      "intent",      "receipt", "exec",   "exit",   "files",      "limit"};
   return std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end();
 }
 

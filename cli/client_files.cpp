@@ -53,7 +53,9 @@ ClientFiles::ClientFiles(fs::path directory, const CertificateAuthority& authori
     : directory_(std::move(directory)), lock_(claim(directory_)) {
   const std::string ca = authority.pem();
   write_file("ca.pem", ca);
-  write_file("bundle.pem", merged_bundle(system_bundle(), ca));
+  const TrustTexts texts = trust_texts(system_bundle(), "", ca);
+  write_file("bundle.pem", texts.bundle);
+  write_file("java.p12", texts.java_store);
 }
 
 ClientFiles::~ClientFiles() {
@@ -95,6 +97,7 @@ void ClientFiles::write(const ListenerConfig& listener,
   const std::string bundle = (directory_ / "bundle.pem").string();
   const std::string ca = (directory_ / "ca.pem").string();
   for (const auto& [name, value] : trust_variables(bundle, ca)) env[name] = value;
+  env["JAVA_TOOL_OPTIONS"] = java_options("", (directory_ / "java.p12").string());
   std::string text;
   for (const auto& [name, value] : env) text += name + "=" + value + "\n";
   write_file(listener.name + ".env", text);

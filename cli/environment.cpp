@@ -54,6 +54,11 @@ std::map<std::string, std::string> sandbox_environment(
   return env;
 }
 
+void become_root(std::map<std::string, std::string>& env) {
+  env["USER"] = env["LOGNAME"] = "root";
+  env["APT_CONFIG"] = kAptPath;
+}
+
 void refuse_values(const std::vector<std::string>& argv,
                    const std::map<std::string, std::string>& env, const SessionSecrets& secrets) {
   for (const std::string& argument : argv) {

@@ -14,6 +14,9 @@ namespace warder {
 std::map<std::string, std::string> sandbox_environment(
     const std::vector<std::string>& passed_by_name);
 
+// For AsRoot::yes: who the user is, and where apt is told that there is no other.
+void become_root(std::map<std::string, std::string>& env);
+
 // The name of the secret whose value `text` holds, raw or in a listed encoding; empty: of none.
 std::string held_secret(const std::string& text, const SessionSecrets& secrets);
 

@@ -7,6 +7,7 @@
 #include "cli/policy_choice.hpp"
 #include "config/load.hpp"
 #include "policy/address_range.hpp"
+#include "policy/host_service.hpp"
 #include "policy/quote.hpp"
 
 namespace warder {
@@ -29,6 +30,10 @@ SupposedRequest question_of(const ExplainArgs& args) {
 }
 
 std::string address_check(const HostName& host, bool allow_private) {
+  if (is_host_service(host))
+    return "address: the loopback of the machine that the gateway runs on (127.0.0.1, then ::1); "
+           "no "
+           "port on which Warder itself listens";
   const std::optional<IpAddress> address = address_of(host);
   const auto allowed = allow_private ? PrivateAddresses::allowed : PrivateAddresses::refused;
   if (address && may_dial(*address, allowed)) return "address: this one may be dialled";

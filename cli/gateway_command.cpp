@@ -12,6 +12,7 @@
 #include "admin/metrics.hpp"
 #include "admin/server.hpp"
 #include "cli/approval_service.hpp"
+#include "cli/caller_trust.hpp"
 #include "cli/client_files.hpp"
 #include "cli/config_watch.hpp"
 #include "cli/gateway_process.hpp"
@@ -173,6 +174,7 @@ void check_proxy_certificate(const ListenerConfig& listener) {
 
 int run_gateway(const GatewayArgs& args) {
   harden_process();
+  for (const std::string& note : caller_trust().notes) say(note);
   const FileStamp as_read = FileStamp::of(args.config);
   const auto first = std::make_shared<const Config>(load_config(args.config));
   const Config& config = *first;  // of what a reload never changes
@@ -209,7 +211,7 @@ int run_gateway(const GatewayArgs& args) {
     };
     session->summon = session->announce;
     if (policy.observes) session->announce(kObserving);
-    if (!record_start(*log, *session, config, {"(listener)", shown(listener)}))
+    if (!record_start(*log, *session, config, {"(listener)", shown(listener)}, {::getuid()}))
       throw RunRefused("the audit log cannot be written: nothing was opened", 125);
     files.write(listener, placeholders);
     auto access = std::make_shared<const ProxyAccess>(std::move(session), store.token_of(listener),

@@ -1,10 +1,12 @@
 #include "cli/gateway_process.hpp"
 
 #include <sched.h>
+#include <sys/socket.h>
 
 #include <boost/asio/post.hpp>
 #include <thread>
 
+#include "base/port_claim.hpp"
 #include "proxy/acceptor.hpp"
 #include "proxy/dns_server.hpp"
 #include "proxy/ingress/http_proxy.hpp"
@@ -88,7 +90,9 @@ void GatewayProcess::serve_proxy(std::shared_ptr<const ProxyAccess> access,
                                  ListenerConfig::Kind kind, Fd listener) {
   sessions_.add(access->session);
   ++gateway_.files.sessions;
-  Serve serve = [this, access, kind](Worker& worker, tcp::socket socket) {
+  // No sandbox of any gateway reaches it as a service of this machine, for as long as it accepts.
+  const auto claim = std::make_shared<const Fd>(claim_port_of(listener));
+  Serve serve = [this, access, kind, claim](Worker& worker, tcp::socket socket) {
     return kind == ListenerConfig::Kind::connect
                ? serve_http_proxy(worker, gateway_, access, std::move(socket))
                : serve_socks_proxy(worker, gateway_, access, std::move(socket));

@@ -2,13 +2,17 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/apply_command.hpp"
 #include "cli/approve_command.hpp"
 #include "cli/audit_options.hpp"
 #include "cli/check_command.hpp"
 #include "cli/demo_command.hpp"
+#include "cli/diff_command.hpp"
 #include "cli/doctor_command.hpp"
 #include "cli/explain_command.hpp"
 #include "cli/gateway_command.hpp"
@@ -29,10 +33,12 @@ constexpr const char* kFooter = R"(Examples:
   warder demo                                            watch a sandboxed curl use a token it cannot read
   warder run --allow pypi.org -- pip download six        one host, nothing else
   warder run --secret GITHUB_TOKEN@api.github.com -- gh api user
+  warder run --allow host.warder.internal:5432 --publish 3000 -- npm run dev   a database here, a server inside
   warder run --profile claude-code -- claude             what Claude Code needs, and nothing else
   warder run --config warder.yaml --policy coding-agent -- claude
   warder init && warder trust                            a policy file for this project
   warder check && warder explain https://pypi.org/simple/   what is odd in it, and what would become of a request
+  warder run --clone -- ./agent.sh && warder diff        on a clone of this directory; then warder apply
   warder gateway --config warder.yaml                    the listeners of a configuration, for other sandboxes
   warder secret set github                               put a value into the encrypted store
   warder approve                                         answer what a rule with `action: ask` waits for
@@ -40,7 +46,8 @@ constexpr const char* kFooter = R"(Examples:
   warder audit verify                                    check the record of the last run
   warder audit report                                    what the records tell, for somebody who was not there
 
-Exit codes: the command's own; 128+n for a signal; 126/127 as a shell; 2 configuration; 125 Warder itself.)";
+Exit codes: the command's own; 128+n for a signal; 126/127 as a shell; 2 configuration; 125 Warder itself;
+124 --time is up, 137 another limit ended the command.)";
 
 // CMD stands behind the first "--", and no parser sees it: CLI11 would take "[.a,.b]" apart.
 std::vector<std::string> take_command(int& argc, char** argv) {
@@ -51,6 +58,53 @@ std::vector<std::string> take_command(int& argc, char** argv) {
     return command;
   }
   return {};
+}
+
+// What of the working tree the sandbox may change and see.
+void add_tree_options(CLI::App& run, WorkingTreeArgs& args) {
+  const auto paths = [&run](const char* name, std::vector<std::string>& values, const char* what) {
+    run.add_option(name, values, what)
+        ->type_name("PATH")
+        ->take_all()
+        ->expected(1)
+        ->allow_extra_args(false);
+  };
+  paths(
+      "--unprotect", args.unprotect,
+      "let the sandbox write what programs outside run or believe, such as .git/hooks; may repeat");
+  paths("--show", args.show, "show this file although it looks like a secret; may repeat");
+  static const std::map<std::string, FilesProfile> kProfiles{{"strict", FilesProfile::strict},
+                                                             {"default", FilesProfile::standard},
+                                                             {"dev", FilesProfile::dev}};
+  run.add_option("--files", args.files,
+                 "strict: the directory read-only, nothing of the home; dev: editors' and agents' "
+                 "files writable, package caches kept (default)")
+      ->type_name("strict|default|dev")
+      ->transform(CLI::CheckedTransformer(kProfiles));
+  run.add_option("--cache", args.cache, "keep package caches in this directory, one per project")
+      ->type_name("DIR");
+}
+
+void add_bounds(CLI::App& run, RunArgs& args) {
+  struct Flag {
+    Bound bound;
+    const char* type;
+    const char* what;
+  };
+  constexpr Flag kFlags[] = {
+      {Bound::memory, "SIZE", "of all processes together, such as 2GiB"},
+      {Bound::cpus, "NUMBER", "processors' worth of time, such as 1.5"},
+      {Bound::pids, "NUMBER", "processes and threads at a time"},
+      {Bound::file_size, "SIZE", "of any one file that is written"},
+      {Bound::open_files, "NUMBER", "of any one process"},
+      {Bound::disk, "SIZE", "of what lies in the sandbox's own file systems, such as /tmp"},
+      {Bound::output, "SIZE", "of stdout and stderr together, where they are no terminal"},
+      {Bound::time, "TIME", "by the clock, such as 30m; then exit code 124"}};
+  for (const Flag& flag : kFlags) {
+    run.add_option(flag_of(flag.bound), args.bounds[static_cast<std::size_t>(flag.bound)],
+                   std::string("limit: ") + flag.what)
+        ->type_name(flag.type);
+  }
 }
 
 // What both `run` and `learn` take: the policy, and what the sandbox sees.
@@ -68,7 +122,10 @@ void add_run_options(CLI::App& run, RunArgs& args) {
       ->type_name("FILE");
   run.add_option("--policy", args.policy, "policy in it; may be left out when there is one")
       ->type_name("NAME");
-  repeatable("--allow", args.flags.allow, "allow a host, HOST[:PORT]; may repeat", "HOST");
+  repeatable("--allow", args.flags.allow,
+             "allow a host, HOST[:PORT]; host.warder.internal:PORT is a service of this machine; "
+             "may repeat",
+             "HOST");
   repeatable("--secret", args.flags.secrets,
              "let the sandbox use the secret in variable ENV at these hosts, ENV@HOST[,HOST…]; may "
              "repeat",
@@ -76,6 +133,22 @@ void add_run_options(CLI::App& run, RunArgs& args) {
   repeatable("--env", args.env, "pass this variable of the environment too; may repeat", "NAME");
   repeatable("--ro", args.read_only, "show this path inside, read-only; may repeat", "PATH");
   repeatable("--rw", args.read_write, "show this path inside, writable; may repeat", "PATH");
+
+  add_tree_options(run, args.tree);
+  run.add_flag("--clone", args.clone,
+               "work on a clone of the workspace: the host's files stay as they are until warder "
+               "apply");
+
+  add_bounds(run, args);
+  repeatable(
+      "--publish", args.publish,
+      "let this machine reach a port of the sandbox, [ADDR:]HOSTPORT[:PORT] (ADDR is 127.0.0.1, "
+      "HOSTPORT 0 a free one); may repeat",
+      "PORT");
+  run.add_flag_callback(
+      "--as-root", [&args] { args.as_root = AsRoot::yes; },
+      "be uid 0 inside, still without any capability");
+
   run.add_flag_callback(
       "--quiet", [&args] { args.quiet = Quiet::yes; }, "no lines of Warder's own on stderr");
 }
@@ -287,6 +360,73 @@ void add_secret(CLI::App& app, SecretArgs& args, int& code) {
   list->add_flag_callback("--json", [&args] { args.json = Json::yes; }, "print JSON");
 }
 
+constexpr const char* kDiffFooter =
+    R"(Of what warder run --clone left. ID, or its first characters, is one of --list; without it: the newest clone of this
+directory. What runs code without anybody asking for it (hooks, CI, editor tasks, agent configurations) comes first.
+
+  warder diff                        every change, with its lines
+  warder diff --stat                 every change on one line
+  warder apply                       take all but what runs code later
+  warder apply --include .github     and this
+  warder discard                     throw the clone away)";
+
+constexpr const char* kApplyFooter =
+    R"(Takes the changes of warder run --clone into the host's files; the clone goes when nothing of it is left. Examples:
+  warder apply --dry-run
+  warder apply                       all but what runs code later
+  warder apply --include .vscode     and this, or what lies in it
+  warder apply --all
+  warder apply --force README.md     although it was changed outside meanwhile, too
+
+Exit codes: 0 applied; 1 the same files were changed outside since, and nothing was applied; 2 there is no such clone.)";
+
+struct CloneArgs {
+  DiffArgs diff;
+  ApplyArgs apply;
+  DiscardArgs discard;
+};
+
+void add_clones(CLI::App& app, CloneArgs& args, int& code) {
+  CLI::App* diff = app.add_subcommand("diff", "see what a run with --clone changed");
+  diff->footer(kDiffFooter);
+  diff->add_option("ID", args.diff.id, "the clone (without it: the newest of this directory)");
+  CLI::Option* list =
+      diff->add_flag("--list", args.diff.list, "the clones that are kept, of all directories");
+  const auto show = [diff, &args](const char* flag, DiffArgs::Show how, const char* what) {
+    return diff->add_flag_callback(flag, [&args, how] { args.diff.show = how; }, what);
+  };
+  CLI::Option* stat = show("--stat", DiffArgs::Show::stat, "one line for each change");
+  CLI::Option* names = show("--name-only", DiffArgs::Show::names, "only the paths");
+  stat->excludes(names)->excludes(list);
+  names->excludes(list);
+  diff->add_flag_callback("--json", [&args] { args.diff.json = Json::yes; }, "print JSON");
+  diff->callback([&args, &code] { code = diff_command(args.diff); });
+
+  CLI::App* apply = app.add_subcommand("apply", "take what a run with --clone changed");
+  apply->footer(kApplyFooter);
+  apply->add_option("ID", args.apply.id, "the clone (without it: the newest of this directory)");
+  const auto repeatable = [apply](const char* name, std::vector<std::string>& values,
+                                  const char* what) {
+    apply->add_option(name, values, what)
+        ->type_name("PATH")
+        ->take_all()
+        ->expected(1)
+        ->allow_extra_args(false);
+  };
+  repeatable("--include", args.apply.include,
+             "take this too, although it runs code later; may repeat");
+  repeatable("--force", args.apply.force,
+             "take this although it was changed outside since; may repeat");
+  apply->add_flag("--all", args.apply.all, "take all that runs code later");
+  apply->add_flag("--dry-run", args.apply.dry_run, "say what would be taken");
+  apply->callback([&args, &code] { code = apply_command(args.apply); });
+
+  CLI::App* discard = app.add_subcommand("discard", "throw away what a run with --clone changed");
+  discard->add_option("ID", args.discard.id,
+                      "the clone (without it: the newest of this directory)");
+  discard->callback([&args, &code] { code = discard_command(args.discard); });
+}
+
 void add_preset(CLI::App& app, PresetShowArgs& args, int& code) {
   CLI::App* preset = app.add_subcommand("preset", "look at the presets and agent profiles");
   preset->require_subcommand(1);
@@ -337,6 +477,8 @@ int command_line(int argc, char** argv) {
   add_audit(app, audit, code);
   SecretArgs secret;
   add_secret(app, secret, code);
+  CloneArgs clones;
+  add_clones(app, clones, code);
   PresetShowArgs preset;
   add_preset(app, preset, code);
   InitArgs init;

@@ -12,6 +12,7 @@
 #include "audit/walk.hpp"
 #include "base/reason.hpp"
 #include "config/config.hpp"
+#include "proxy/publish.hpp"
 
 namespace warder {
 namespace {
@@ -59,6 +60,7 @@ void take_for_http(Authority& authority) {
 }
 
 std::optional<Observation> observation_of(const audit::ParsedLine& intent) {
+  if (intent.text("ingress") == kPublishIngress) return std::nullopt;  // no rule is asked about it
   auto authority = authority_from(intent.text("authority"));
   if (!authority) return std::nullopt;
   Observation what{Kind::request, std::move(*authority), intent.text("method"),

@@ -3,15 +3,20 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <future>
 #include <system_error>
 #include <thread>
 
 #include "cli/environment.hpp"
+#include "cli/exec_reader.hpp"
 #include "cli/harden.hpp"
+#include "cli/publish_records.hpp"
+#include "cli/published_ports.hpp"
 #include "cli/run_protocol.hpp"
 #include "cli/sandbox_start.hpp"
 #include "cli/state.hpp"
@@ -91,7 +96,8 @@ json::value receive_json(int socket) {
   return value;
 }
 
-void hand_over(int socket, SandboxListeners& listeners) {
+void hand_over(int socket, Sandbox& sandbox) {
+  SandboxListeners& listeners = sandbox.listeners();
   const std::array<std::pair<const char*, Fd*>, 6> places{{{"tcp4", &listeners.tcp4},
                                                            {"tcp6", &listeners.tcp6},
                                                            {"dns_udp4", &listeners.dns_udp4},
@@ -100,6 +106,7 @@ void hand_over(int socket, SandboxListeners& listeners) {
                                                            {"dns_tcp6", &listeners.dns_tcp6}}};
   RunListeners named;
   named.port = listeners.port;
+  named.bounds = sandbox.bounds();
   std::vector<int> fds;
   for (const auto& [name, fd] : places) {
     if (!*fd) continue;
@@ -109,6 +116,12 @@ void hand_over(int socket, SandboxListeners& listeners) {
   if (!send_message(socket, json::serialize(to_json(named)), fds)) gone();
   // Ours go: with the gateway's copies closed, nobody accepts what the sandbox dials.
   for (const auto& [name, fd] : places) fd->reset();
+}
+
+// "20260101T000000Z-ab/run/3" as one word.
+std::string name_of(std::string session) {
+  std::replace(session.begin(), session.end(), '/', '-');
+  return session;
 }
 
 // Prints what the gateway says while CMD runs, and keeps its last word.
@@ -159,8 +172,10 @@ class Listening {
 
 RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   harden_process();
+  PublishedPorts published(spec.publish);
   const Fd socket = connect_to(path);
   auto env = sandbox_environment(spec.env);
+  if (spec.as_root == AsRoot::yes) become_root(env);
   ask(socket.get(), {spec.policy, spec.argv, env, spec.workspace});
   auto welcome = run_welcome_from(receive_json(socket.get()));
   if (!welcome) gone();
@@ -170,24 +185,51 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   std::vector<fs::path> covered(welcome->covered.begin(), welcome->covered.end());
   covered.push_back(fs::absolute(path).lexically_normal().parent_path());
   covered.push_back(runtime_directory());
+  covered.push_back(state_directory());
   std::vector<fs::path> frozen(welcome->frozen.begin(), welcome->frozen.end());
-  Sandbox sandbox = start_sandbox(spec, {welcome->ca_pem, welcome->ca_hash}, std::move(env),
-                                  std::move(covered), std::move(frozen));
-  hand_over(socket.get(), sandbox.listeners());
+  auto files = std::async(std::launch::async,
+                          [&spec, covered] { return FileListing(spec.workspace, covered); });
+  WorkingTree tree(spec, covered, frozen, spec.run.empty() ? new_run_id() : spec.run,
+                   spec.clone.empty() ? TreeChanges::on_host : TreeChanges::caught);
+  tree.set_variables(env);
+  Bounds bounds = welcome->bounds;
+  bounds.beneath(spec.bounds);
+  Sandbox sandbox =
+      start_sandbox(spec, {welcome->ca_pem, welcome->ca_hash, caller_trust()}, std::move(env),
+                    std::move(covered), std::move(frozen), tree, {bounds, name_of(welcome->session)});
+  hand_over(socket.get(), sandbox);
   const json::value answer = receive_json(socket.get());
   if (const json::value* error = answer.as_object().if_contains("error")) {
     throw RunRefused(error->is_string() ? std::string(error->as_string()) : "refused", 125);
   }
   Listening listening(socket.get(), spec.announce, spec.summon);
+  const FileListing before = files.get();
   RunOutcome outcome;
+  RunChannel channel(socket.get());
+  RemotePublishRecorder publish_recorder(channel);
   try {
+    // With the gateway the network has gone, and CMD goes on without either.
+    ExecReader reader(sandbox.take_reports(), [&](const std::vector<std::string>& packets) {
+      if (!packets.empty()) (void)channel.send(to_json(RunReport{packets, std::nullopt}));
+      return true;
+    });
+    published.open(sandbox.pid(), publish_recorder);
+    for (const std::string& line : published.lines()) {
+      if (spec.announce) spec.announce(line);
+    }
     let_go(sandbox);
     outcome.exit_code = sandbox.wait();
+    published.close();
+    reader.join();
+    (void)channel.send(to_json(RunReport{{}, spec.cloned ? spec.cloned() : before.changes()}));
+    tree.finish();
   } catch (...) {
+    published.close();
     ::shutdown(socket.get(), SHUT_RDWR);  // ends the thread that listens
     throw;
   }
-  (void)send_message(socket.get(), json::serialize(json::object{{"exit", outcome.exit_code}}));
+  outcome.bounds = sandbox.bounds();
+  (void)channel.send(to_json(RunExit{outcome.exit_code, outcome.bounds}));
   auto end = listening.wait();
   if (!end) return outcome;
   outcome.audit_file = end->audit_file;

@@ -8,7 +8,9 @@
 #include "base/reason.hpp"
 #include "cli/harden.hpp"
 #include "cli/remote_run.hpp"
+#include "cli/run_clone.hpp"
 #include "cli/sandboxed_run.hpp"
+#include "cli/state.hpp"
 #include "cli/summon.hpp"
 #include "cli/trust_command.hpp"
 #include "config/audit_place.hpp"
@@ -58,6 +60,20 @@ bool is_set(const std::string& variable) {
   return value != nullptr && *value != '\0';
 }
 
+Bounds bounds_of(const RunArgs& args) {
+  Bounds bounds;
+  for (std::size_t i = 0; i < kBounds; ++i) {
+    const std::string& text = args.bounds[i];
+    if (text.empty()) continue;
+    const auto bound = static_cast<Bound>(i);
+    const auto parsed = parse_bound(bound, text);
+    if (const auto* sentence = std::get_if<std::string>(&parsed))
+      throw ConfigError(flag_of(bound) + " " + text + ": " + *sentence);
+    bounds.set(bound, std::get<std::uint64_t>(parsed));
+  }
+  return bounds;
+}
+
 using IsSet = std::function<bool(const std::string&)>;
 
 Chosen choose_in(const RunArgs& args, const fs::path& workspace, const IsSet& is_there) {
@@ -72,6 +88,9 @@ Chosen choose_in(const RunArgs& args, const fs::path& workspace, const IsSet& is
     chosen.secrets = apply_profile(chosen.config, chosen.policy, *chosen.profile, is_there);
   }
   apply_flags(chosen.config, chosen.policy, args.flags);
+  for (PolicyConfig& policy : chosen.config.policies) {
+    if (policy.name == chosen.policy) policy.bounds.beneath(bounds_of(args));
+  }
   return chosen;
 }
 
@@ -91,6 +110,9 @@ bool allows_nothing(const Chosen& chosen) {
 }
 
 void print_summary(const RunOutcome& outcome) {
+  for (const HeldBound& held : outcome.bounds) {
+    if (const std::string line = line_of(held); !line.empty()) say(line);
+  }
   if (!outcome.denials.empty()) say("refused in this run:");
   for (const Denial& denial : outcome.denials) {
     const std::string times =
@@ -156,6 +178,7 @@ std::string rest_of_profile(const Profile& profile) {
 
 void take_profile(const Profile& profile, RunSpec& spec) {
   spec.home = profile.home;
+  spec.profile = profile.name;
   spec.set_env = profile.environment;
   spec.env.insert(spec.env.end(), profile.pass.begin(), profile.pass.end());
 }
@@ -199,15 +222,32 @@ RunOutcome run_chosen(const RunArgs& args, Chosen chosen) {
   spec.workspace = workspace;
   spec.env = args.env;
   if (chosen.profile) take_profile(*chosen.profile, spec);
+  spec.bounds = bounds_of(args);
+
+  spec.publish = args.publish;
+  spec.as_root = args.as_root;
+
   spec.read_only = absolute_paths(args.read_only, "--ro");
   spec.read_write = absolute_paths(args.read_write, "--rw");
+
+  spec.tree = args.tree;
+
   if (args.quiet == Quiet::no) {
     spec.announce = say;
     spec.summon = summon;
   }
+
+  std::optional<RunClone> clone;
+  if (args.clone) {
+    spec.run = new_run_id();
+    spec.clone = clone.emplace(spec.run, workspace, args.command.front()).directory();
+    spec.cloned = [&clone] { return clone->changes(); };
+  }
+
   RunOutcome outcome =
       remote ? run_behind_gateway(spec, fs::absolute(args.gateway)) : run_sandboxed(spec);
   if (args.quiet == Quiet::no) print_summary(outcome);
+  if (clone) clone->finish(spec.announce);
   return outcome;
 }
 

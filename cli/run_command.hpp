@@ -1,6 +1,7 @@
 // `warder run`: from flags and files to one sandboxed command, and the summary after it.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -23,8 +24,18 @@ struct RunArgs {
   std::vector<std::string> env;
   std::vector<std::string> read_only;
   std::vector<std::string> read_write;
+
+  std::array<std::string, kBounds> bounds{};  // --memory …, by their place; empty: not given
+  std::vector<std::string> publish;
+  AsRoot as_root = AsRoot::no;
+
   std::vector<std::string> command;
+
+  WorkingTreeArgs tree{};
+
   Quiet quiet = Quiet::no;
+
+  bool clone = false;  // --clone: the host's tree stays as it is
 };
 
 struct Chosen {

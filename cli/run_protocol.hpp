@@ -6,7 +6,9 @@
 //   run → gateway   RunListeners with the sandbox's listening sockets
 //   gateway → run   {"go": true}: the session's start is on the disk and it is served; or {"error": "…"}
 //   gateway → run   {"say": "…"}, any time: a line for the person; {"summon": "…"}: one who should answer
-//   run → gateway   {"exit": code}; a peer that goes without it is taken for killed
+//   run → gateway   RunReport, any time: what is executed in the sandbox, and at the end what it changed
+//   run → gateway   {"published": RunPublished}, any time: a connection through a published port has ended
+//   run → gateway   RunExit; a peer that goes without it is taken for killed
 //   gateway → run   RunEnd
 #pragma once
 
@@ -14,11 +16,15 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/bounds.hpp"
+#include "cli/file_changes.hpp"
 #include "proxy/denials.hpp"
+#include "proxy/publish.hpp"
 
 namespace warder {
 
@@ -39,11 +45,25 @@ struct RunWelcome {
   std::map<std::string, std::string> placeholders;  // variable → placeholder
   std::vector<std::string> covered;
   std::vector<std::string> frozen;
+  Bounds bounds;  // of the policy
 };
 
 struct RunListeners {
   std::uint16_t port = 0;
   std::vector<std::string> names;  // "tcp4", "dns_udp6", …: of the descriptors, in their order
+  std::vector<HeldBound> bounds;   // as they are held
+};
+
+// What a run says last of all.
+struct RunExit {
+  int code = 0;
+  std::vector<HeldBound> bounds;
+};
+
+// Told by the run, which the gateway has to believe.
+struct RunReport {
+  std::vector<std::string> packets;  // sandbox-launcher/exec_report.hpp; in base64
+  std::optional<FileChanges> files;  // names in base64
 };
 
 struct RunEnd {
@@ -54,14 +74,38 @@ struct RunEnd {
   bool recorded = false;
 };
 
+struct RunPublished {
+  std::string flag;
+  std::uint16_t port = 0;
+  PublishedEnd end;
+};
+
+// The run's end of the channel: several threads tell the gateway what they have seen.
+class RunChannel {
+ public:
+  explicit RunChannel(int socket) : socket_(socket) {}
+  // False: the gateway has gone, or it is too much for one message.
+  bool send(const boost::json::value& what);
+
+ private:
+  const int socket_;
+  std::mutex mutex_;
+};
+
 boost::json::value to_json(const RunRequest& request);
 boost::json::value to_json(const RunWelcome& welcome);
 boost::json::value to_json(const RunListeners& listeners);
+boost::json::value to_json(const RunReport& report);
+boost::json::value to_json(const RunExit& exit);
 boost::json::value to_json(const RunEnd& end);
+boost::json::value to_json(const RunPublished& published);
 // nullopt: it is not one.
 std::optional<RunRequest> run_request_from(const boost::json::value& json);
 std::optional<RunWelcome> run_welcome_from(const boost::json::value& json);
 std::optional<RunListeners> run_listeners_from(const boost::json::value& json);
+std::optional<RunReport> run_report_from(const boost::json::value& json);
+std::optional<RunExit> run_exit_from(const boost::json::value& json);
 std::optional<RunEnd> run_end_from(const boost::json::value& json);
+std::optional<RunPublished> run_published_from(const boost::json::value& json);
 
 }  // namespace warder

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <mutex>
@@ -14,6 +15,8 @@
 #include "cli/environment.hpp"
 #include "cli/make_session.hpp"
 #include "cli/protected_paths.hpp"
+#include "cli/publish_records.hpp"
+#include "cli/run_records.hpp"
 #include "cli/session_records.hpp"
 #include "sandbox-launcher/channel.hpp"
 
@@ -24,6 +27,7 @@ namespace json = boost::json;
 
 constexpr int kKilled = 137;  // of a run that went without a word
 constexpr std::chrono::milliseconds kEndLimit{5'000};
+constexpr int kTickMs = 1'000;
 
 AdminReply refused(int status, std::string why) {
   AdminReply reply;
@@ -84,6 +88,26 @@ bool are_listeners(const RunListeners& named, const std::vector<Fd>& fds) {
   return true;
 }
 
+// False: it tells what is none.
+bool take_report(RunRecords& records, const RunReport& report) {
+  for (const std::string& packet : report.packets) {
+    if (!records.take(packet)) return false;
+  }
+  if (report.files) records.changed(*report.files);
+  return true;
+}
+
+// A run of another version might know nothing of them.
+bool holds_all(const Bounds& wanted, const std::vector<HeldBound>& held) {
+  for (std::size_t i = 0; i < kBounds; ++i) {
+    const auto bound = static_cast<Bound>(i);
+    const bool is_held = std::any_of(held.begin(), held.end(),
+                                     [&](const HeldBound& each) { return each.bound == bound; });
+    if (wanted.find(bound) && !is_held) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 // What is said to the person goes by this: written by the workers, read by the run's own thread. Bounded.
@@ -130,7 +154,10 @@ struct RunService::Run {
   RunRequest request;
   std::shared_ptr<const Config> config;  // that it began with
   RunWelcome welcome;
+  unsigned uid = 0;  // whose it is
+  std::vector<HeldBound> bounds;  // what became of them, as it says at its end
   std::shared_ptr<Session> session;
+  std::unique_ptr<RunRecords> records;  // from its start on
   std::shared_ptr<SayQueue> say = std::make_shared<SayQueue>();
 };
 
@@ -168,6 +195,7 @@ AdminReply RunService::begin(const AdminRequest& request) {
     run->welcome.covered = strings(covered);
     const auto frozen = believed_files(*config);
     run->welcome.frozen = strings(frozen);
+    run->welcome.bounds = policy->bounds;
     run->sees({asked->workspace, parts_.log.file(), covered, frozen});
     run->session = make_session(run->welcome.session, *policy, std::move(prepared));
   } catch (const std::exception& error) {
@@ -177,6 +205,7 @@ AdminReply RunService::begin(const AdminRequest& request) {
   run->session->summon = [say = run->say](const std::string& line) { say->push({"summon", line}); };
   if (policy->observes) run->session->announce(kObserving);
   run->request = std::move(*asked);
+  run->uid = request.uid;
   run->config = config;
   AdminReply reply;
   reply.status = 101;
@@ -193,27 +222,38 @@ bool RunService::serve(Run& run, int socket) {
     (void)send_message(socket, R"({"error": "these are no listening sockets"})");
     return false;
   }
-  if (!record_start(parts_.log, *run.session, *run.config, run.request.command)) {
+  if (!holds_all(run.welcome.bounds, named->bounds)) {
+    (void)send_message(socket, R"({"error": "the policy's limits (sandbox) are not held"})");
+    return false;
+  }
+  if (!record_start(parts_.log, *run.session, *run.config, run.request.command,
+                    {run.uid, run.request.workspace}) ||
+      !record_held(parts_.log, *run.session, named->bounds)) {
     (void)send_message(socket, R"({"error": "the audit log cannot be written: nothing was run"})");
     return false;
   }
+  run.records = records_of(parts_.log, *run.session, RunRecords::Teller::runner);
   parts_.process.serve_sandbox(run.session, listeners_from(*named, std::move(message.fds)));
   // A reload knew nothing of it until now, and one that is to come will.
   if (parts_.config.now() == run.config) return true;
   (void)send_message(socket,
                      R"({"error": "the gateway's configuration has just changed: run it again"})");
-  finish(run, socket, kKilled);
+  finish(run, socket, std::nullopt);
   return false;
 }
 
-void RunService::finish(Run& run, int socket, int exit_code) {
+void RunService::finish(Run& run, int socket, std::optional<int> exit_code) {
   parts_.process.end_session(*run.session, kEndLimit);
   RunEnd end;
   if (run.session->policy.now()->observes) {
     const std::string line = observed_line(run.session->observed);
     (void)send_message(socket, json::serialize(json::object{{"say", line}}));
   }
-  end.recorded = record_end(parts_.log, *run.session, exit_code) && parts_.log.healthy();
+  const bool told = run.records->finish();
+  const bool ended = record_reached(parts_.log, *run.session, run.bounds) &&
+                     record_end(parts_.log, *run.session, exit_code.value_or(kKilled),
+                                &*run.records, !exit_code.has_value());
+  end.recorded = ended && told && parts_.log.healthy();
   end.denials = run.session->denials.list();
   end.others = run.session->denials.others();
   end.exchanges = run.session->exchanges;
@@ -224,20 +264,30 @@ void RunService::finish(Run& run, int socket, int exit_code) {
 // Until the run says how it ended, or goes.
 void RunService::carry_on(Run& run, int socket) {
   if (!serve(run, socket)) return;
-  int exit_code = kKilled;
+  std::optional<int> exit_code;
   bool there = send_message(socket, R"({"go": true})");
   while (there) {
     std::array<pollfd, 2> waiting{{{socket, POLLIN, 0}, {run.say->wake.get(), POLLIN, 0}}};
-    if (::poll(waiting.data(), waiting.size(), -1) < 0) continue;
+    if (::poll(waiting.data(), waiting.size(), kTickMs) < 0) continue;
+    run.records->tick();
     for (const auto& [key, line] : run.say->take())
       there = there && send_message(socket, json::serialize(json::object{{key, line}}));
     if (waiting[0].revents == 0) continue;
     Message message;
     if (!receive_message(socket, message)) break;
     const json::value said = parsed(message.text);
-    const json::value* code = said.is_object() ? said.as_object().if_contains("exit") : nullptr;
-    if (code == nullptr || !code->is_int64()) break;
-    exit_code = static_cast<int>(code->as_int64());
+    if (const auto report = run_report_from(said)) {
+      if (!take_report(*run.records, *report)) break;
+      continue;
+    }
+    if (const auto published = run_published_from(said)) {
+      there = record_published(parts_.log, *run.session, *published);
+      continue;
+    }
+    if (auto exit = run_exit_from(said)) {
+      exit_code = exit->code;
+      run.bounds = std::move(exit->bounds);
+    }
     break;
   }
   finish(run, socket, exit_code);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "admin/server.hpp"
@@ -39,7 +40,8 @@ class RunService {
   struct Run;
   void carry_on(Run& run, int socket);
   bool serve(Run& run, int socket);
-  void finish(Run& run, int socket, int exit_code);
+  // nullopt: it went without a word.
+  void finish(Run& run, int socket, std::optional<int> exit_code);
 
   Parts parts_;
   std::atomic<std::uint64_t> runs_{0};

@@ -17,15 +17,32 @@ std::string from_environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
+void add_trust(SandboxSpec& sandbox, const SandboxTrust& trust, const RunSpec& spec) {
+  for (const std::string& note : trust.callers.notes) {
+    if (spec.announce) spec.announce(note);
+  }
+  TrustTexts texts = trust_texts(system_bundle(), trust.callers.pem, trust.ca_pem);
+  sandbox.ca_pem = trust.ca_pem;
+  sandbox.ca_hash = trust.ca_hash;
+  sandbox.bundle_pem = std::move(texts.bundle);
+  sandbox.added_pem = std::move(texts.added);
+  sandbox.java_store = std::move(texts.java_store);
+  std::string& options = sandbox.env["JAVA_TOOL_OPTIONS"];
+  options = java_options(options, kJavaStorePath);
+}
+
 Caller caller_of_this_process() {
   return {from_environment("HOME"), from_environment("PATH"), from_environment("SUDO_UID")};
 }
 
 }  // namespace
 
+fs::path launcher_path() { return executable_directory() / "warder-sandbox"; }
+
 Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
                       std::map<std::string, std::string> env, std::vector<fs::path> covered,
-                      std::vector<fs::path> frozen, std::vector<HomeTree> home) {
+                      std::vector<fs::path> frozen, const WorkingTree& tree, const RunBounds& bounds,
+                      std::vector<HomeTree> home) {
   std::vector<fs::path> writable = spec.read_write;
   writable.push_back(spec.workspace);
   refuse_links(frozen, writable);
@@ -38,12 +55,14 @@ Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
   sandbox.home = std::move(home);
   sandbox.covered = std::move(covered);
   sandbox.frozen = std::move(frozen);
+  tree.add_to(sandbox);
+  sandbox.clone = spec.clone;
+  sandbox.as_root = spec.as_root;
   sandbox.executable_dir = executable_directory();
-  sandbox.ca_pem = trust.ca_pem;
-  sandbox.bundle_pem = merged_bundle(system_bundle(), sandbox.ca_pem);
-  sandbox.ca_hash = trust.ca_hash;
-  auto started =
-      Sandbox::start(sandbox, caller_of_this_process(), executable_directory() / "warder-sandbox");
+  add_trust(sandbox, trust, spec);
+  sandbox.bounds = bounds.bounds;
+  sandbox.name = bounds.run;
+  auto started = Sandbox::start(sandbox, caller_of_this_process(), launcher_path());
   if (auto* failure = std::get_if<LaunchFailure>(&started))
     throw RunRefused(failure->message, failure->exit_code);
   return std::move(std::get<Sandbox>(started));

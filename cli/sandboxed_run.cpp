@@ -1,17 +1,25 @@
 #include "cli/sandboxed_run.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
 
 #include "audit/log.hpp"
 #include "cli/environment.hpp"
+#include "cli/exec_reader.hpp"
 #include "cli/gateway_process.hpp"
 #include "cli/harden.hpp"
 #include "cli/make_session.hpp"
 #include "cli/private_home.hpp"
 #include "cli/protected_paths.hpp"
+#include "cli/publish_records.hpp"
+#include "cli/published_ports.hpp"
+#include "cli/run_records.hpp"
 #include "cli/run_socket.hpp"
 #include "cli/sandbox_start.hpp"
 #include "cli/secret_store.hpp"
@@ -33,6 +41,7 @@ fs::path caller_home() {
 
 RunOutcome run_sandboxed(const RunSpec& spec) {
   harden_process();
+  CallerTrust callers = caller_trust();
   const PolicyConfig* policy = spec.config.policy(spec.policy);
   if (policy == nullptr) throw ConfigError("there is no policy named " + spec.policy);
   SystemRandom random;
@@ -44,7 +53,10 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   refuse_values(spec.argv, env, *store.everything());
   for (const auto& [name, value] : prepared.placeholder_env) env[name] = value;
 
-  const std::string run = new_run_id();
+  if (spec.as_root == AsRoot::yes) become_root(env);
+  PublishedPorts published(spec.publish);
+
+  const std::string run = spec.run.empty() ? new_run_id() : spec.run;
   RunOutcome outcome;
   make_state_directories();
   const fs::path& named = spec.config.gateway.audit_file;
@@ -52,25 +64,38 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   auto covered = covered_directories(spec.config, spec.workspace, outcome.audit_file);
   covered.push_back(runtime_directory());
   const std::vector<fs::path> believed = believed_files(spec.config);
+  // From the first file on that is to be removed again: SIGTERM is then looked at when everything stands.
+  Sandbox::keep_signals_for_wait();
   PrivateHomeSpec shown{spec.home, caller_home(), spec.workspace, covered};
   shown.withheld.insert(shown.withheld.end(), believed.begin(), believed.end());
   const PrivateHome home(shown, run, *store.everything());
   for (const std::string& note : home.notes()) {
     if (spec.announce) spec.announce(note);
   }
+  WorkingTree tree(spec, covered, believed, run,
+                   spec.clone.empty() ? TreeChanges::on_host : TreeChanges::caught);
+  tree.set_variables(env);
   RunSocket socket(run);
   const std::vector<fs::path> covered_at_start = covered;
-  Sandbox::keep_signals_for_wait();
   const auto log = open_audit_log(outcome.audit_file, run, clock);
   GatewayProcess gateway(spec.config, *log, clock);
 
   auto session = make_session(run, *policy, std::move(prepared));
   session->announce = spec.announce;
   session->summon = spec.summon;
-  SandboxTrust trust{gateway.authority().pem(), gateway.authority().subject_hash()};
-  Sandbox sandbox =
-      start_sandbox(spec, trust, std::move(env), std::move(covered), believed, home.trees());
-  if (!record_start(*log, *session, spec.config, spec.argv))
+  SandboxTrust trust{gateway.authority().pem(), gateway.authority().subject_hash(),
+                     std::move(callers)};
+  Bounds bounds = policy->bounds;
+  bounds.beneath(spec.bounds);
+  // While the sandbox is being made. Where the listing fails, nothing is run.
+  auto listing = std::async(std::launch::async, [&spec, covered_at_start] {
+    return FileListing(spec.workspace, covered_at_start);
+  });
+  Sandbox sandbox = start_sandbox(spec, trust, std::move(env), std::move(covered), believed, tree,
+                                  {bounds, run}, home.trees());
+  if (!record_start(*log, *session, spec.config, spec.argv,
+                    {::getuid(), spec.workspace, spec.profile}) ||
+      !record_held(*log, *session, sandbox.bounds()))
     throw RunRefused("the audit log cannot be written: nothing was run", 125);
   gateway.start();
   gateway.serve_sandbox(session, std::move(sandbox.listeners()));
@@ -81,13 +106,33 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
   socket.open(gateway.sessions(), *log, clock, reload);
   SecretWatch watch({store, gateway.sessions(), *log, spec.announce});
   if (policy->observes && spec.announce) spec.announce(kObserving);
+  const auto owned = records_of(*log, *session, RunRecords::Teller::launcher);
+  RunRecords& records = *owned;
+  const FileListing before = listing.get();
+  ExecReader reader(sandbox.take_reports(), [&records](const std::vector<std::string>& packets) {
+    records.tick();
+    return std::all_of(packets.begin(), packets.end(),
+                       [&](const std::string& packet) { return records.take(packet); });
+  });
+  LogPublishRecorder publish_recorder(*log, *session);
+  published.open(sandbox.pid(), publish_recorder);
+  for (const std::string& line : published.lines()) {
+    if (spec.announce) spec.announce(line);
+  }
   let_go(sandbox);
   outcome.exit_code = sandbox.wait();
+  published.close();
 
+  reader.join();
+  records.changed(spec.cloned ? spec.cloned() : before.changes());
+  tree.finish();
   watch.stop();
   socket.close();
   gateway.stop();
-  const bool ended = record_end(*log, *session, outcome.exit_code);
+  outcome.bounds = sandbox.bounds();
+  const bool told = records.finish();
+  const bool ended = record_reached(*log, *session, outcome.bounds) &&
+                     record_end(*log, *session, outcome.exit_code, &records) && told;
   outcome.audit_whole = log->close() && ended;
   outcome.denials = session->denials.list();
   outcome.other_denials = session->denials.others();

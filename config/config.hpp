@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bounds.hpp"
 #include "config/policy_tests.hpp"
 #include "http/authority.hpp"
 #include "policy/ask.hpp"
@@ -69,6 +70,7 @@ struct PolicyConfig {
   std::vector<Capture> captures;
   OnTripwire on_tripwire = OnTripwire::block;
   Limits limits{};
+  Bounds bounds{};  // `sandbox`
   AskLimits ask;
   std::vector<PolicyTest> tests{};
   bool observes = false;  // `mode: observe`: what no rule allows passes all the same

@@ -3,6 +3,7 @@
 #include "config/load.hpp"
 #include "config/reader.hpp"
 #include "policy/conflict.hpp"
+#include "policy/host_service.hpp"
 #include "policy/quote.hpp"
 
 namespace warder {
@@ -60,17 +61,34 @@ std::string free_rule_name(const PolicyConfig& policy) {
 }
 
 void add_rule(PolicyConfig& policy, std::vector<HostPattern> hosts,
-              std::vector<std::uint16_t> ports, const std::string& flag) {
+              std::vector<std::uint16_t> ports, const std::string& flag,
+              Action action = Action::allow) {
   Rule rule;
   rule.name = free_rule_name(policy);
   rule.where = flag;
   rule.hosts = std::move(hosts);
   rule.ports = std::move(ports);
-  rule.action = Action::allow;
+  rule.action = action;
   if (const std::string sentence = contradiction(rule, policy.rules); !sentence.empty()) {
     throw ConfigError(sentence);
   }
   policy.rules.push_back(std::move(rule));
+}
+
+// A service of this machine: any bytes, since most of them are no HTTP.
+void check_host_service(const std::string& flag, const std::vector<std::uint16_t>& ports) {
+  const std::string name(kHostServiceName);
+  if (ports.empty()) {
+    fail_flag(flag,
+              "this is the machine that the gateway runs on, and a port says which of its "
+              "services is meant: write " +
+                  name + ":PORT, such as " + name + ":5432");
+  }
+  if (ports.front() == kDnsPort) {
+    fail_flag(flag,
+              "every TCP connection of the sandbox to port 53 is answered as DNS by Warder "
+              "itself");
+  }
 }
 
 void add_allow(PolicyConfig& policy, const std::string& text) {
@@ -80,7 +98,10 @@ void add_allow(PolicyConfig& policy, const std::string& text) {
   const HostPattern host = host_of(flag, parts.host);
   std::vector<std::uint16_t> ports;
   if (parts.has_port) ports.push_back(port_of(flag, parts.port));
-  add_rule(policy, {host}, std::move(ports), "--allow " + text);
+  const bool is_service = is_host_service(host);
+  if (is_service) check_host_service(flag, ports);
+  add_rule(policy, {host}, std::move(ports), "--allow " + text,
+           is_service ? Action::tcp : Action::allow);
 }
 
 // The secret that ENV means: one that the configuration reads from that variable, else a new one.
@@ -131,6 +152,11 @@ void add_secret(Config& config, PolicyConfig& policy, const std::string& text) {
                           std::string(entry));
     }
     HostPattern host = host_of(flag, entry);
+    if (is_host_service(host)) {
+      fail_flag(flag, in_quotes(entry) +
+                          " is the machine that the gateway runs on: --secret cannot say which of "
+                          "its ports; write a rule with ports and a grant in a warder.yaml");
+    }
     if (std::find(hosts.begin(), hosts.end(), host) != hosts.end()) {
       fail_flag(flag, in_quotes(entry) + " stands twice: remove one");
     }

@@ -9,7 +9,7 @@ std::vector<const Keys*> all_keys() {
           &certificate_keys(), &limit_keys(),         &listener_keys(),
           &tls_keys(),         &top_keys(),           &policy_keys(),
           &rule_keys(),        &secret_keys(),        &placeholder_keys(),
-          &shape_keys(),       &test_keys()};
+          &shape_keys(),       &test_keys(),          &sandbox_keys()};
 }
 
 }  // namespace warder

@@ -23,6 +23,7 @@ const Keys& tls_keys();
 const Keys& top_keys();
 const Keys& policy_keys();
 const Keys& rule_keys();
+const Keys& sandbox_keys();
 const Keys& secret_keys();
 const Keys& placeholder_keys();
 const Keys& shape_keys();

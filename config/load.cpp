@@ -23,7 +23,8 @@ const Keys& top_keys() {
 }
 const Keys& policy_keys() {
   static const Keys kKeys{
-      "a policy", {"mode", "include", "rules", "grants", "tripwire", "ask", "limits", "tests"}};
+      "a policy",
+      {"mode", "include", "rules", "grants", "tripwire", "ask", "limits", "sandbox", "tests"}};
   return kKeys;
 }
 
@@ -112,6 +113,8 @@ PolicyConfig read_policy(const Reader& reader, const YamlEntry& entry) {
     policy.on_tripwire = read_tripwire(reader, *tripwire);
   if (const YamlNode* limits = reader.find(entry.value, "limits"))
     policy.limits = read_limits(reader, *limits);
+  if (const YamlNode* sandbox = reader.find(entry.value, "sandbox"))
+    policy.bounds = read_bounds(reader, *sandbox);
   if (const YamlNode* ask = reader.find(entry.value, "ask")) policy.ask = read_ask(reader, *ask);
   if (const YamlNode* tests = reader.find(entry.value, "tests"))
     policy.tests = read_policy_tests(reader, *tests);

@@ -7,6 +7,7 @@
 #include "config/spelling.hpp"
 #include "http/chars.hpp"
 #include "policy/conflict.hpp"
+#include "policy/host_service.hpp"
 #include "policy/quote.hpp"
 
 namespace warder {
@@ -89,6 +90,8 @@ void refuse_impossible_raw(const Reader& reader, const YamlNode& node, const Rul
 }
 
 void refuse_contradictions(const Reader& reader, const YamlNode& node, const Rule& rule) {
+  if (const std::string fault = host_service_fault(rule); !fault.empty())
+    reader.fail(node.place, fault);
   if (is_raw(rule.action)) refuse_impossible_raw(reader, node, rule);
   if (rule.action == Action::deny && rule.allow_private) {
     reader.fail(node.place,

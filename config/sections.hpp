@@ -20,6 +20,8 @@ bool is_certificate_grant(const Reader& reader, const YamlNode& grant);
 std::vector<Capture> read_captures(const Reader& reader, const YamlNode& node);
 bool is_capture_grant(const Reader& reader, const YamlNode& grant);
 Limits read_limits(const Reader& reader, const YamlNode& node);
+// `sandbox` of a policy.
+Bounds read_bounds(const Reader& reader, const YamlNode& node);
 // What `warder check` asks of a policy.
 std::vector<PolicyTest> read_policy_tests(const Reader& reader, const YamlNode& node);
 // `at` of a grant.

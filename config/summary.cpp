@@ -128,6 +128,17 @@ std::string lines_of(const Limits& limits) {
   return out.empty() ? out : "  limits of each sandbox: " + out + '\n';
 }
 
+std::string lines_of(const Bounds& bounds) {
+  std::string out;
+  for (std::size_t i = 0; i < kBounds; ++i) {
+    const auto bound = static_cast<Bound>(i);
+    if (const auto value = bounds.find(bound))
+      out +=
+          (out.empty() ? "" : ", ") + std::string(to_string(bound)) + " " + text_of(bound, *value);
+  }
+  return out.empty() ? out : "  each sandbox takes of the machine at most: " + out + '\n';
+}
+
 std::string lines_of(const GatewayConfig& gateway) {
   std::string out;
   if (!gateway.audit_file.empty())
@@ -154,6 +165,7 @@ std::string summary(const Config& config) {
       out +=
           "  a placeholder where it must not be: the whole sandbox is in quarantine from then on\n";
     out += lines_of(policy.limits);
+    out += lines_of(policy.bounds);
     out += policy.observes
                ? "  WARNING: mode observe: everything else is let through, and recorded\n"
                : "  refuse everything else\n";

@@ -144,6 +144,17 @@ std::string text_of(const Limits& limits) {
   return "    limits: {" + out + "}\n";
 }
 
+std::string text_of(const Bounds& bounds) {
+  std::string out;
+  for (std::size_t i = 0; i < kBounds; ++i) {
+    const auto bound = static_cast<Bound>(i);
+    if (const auto value = bounds.find(bound))
+      out +=
+          (out.empty() ? "" : ", ") + std::string(to_string(bound)) + ": " + text_of(bound, *value);
+  }
+  return "    sandbox: {" + out + "}\n";
+}
+
 constexpr std::size_t kMaxComment = 400;
 
 std::string comment_lines(const std::vector<std::string>& lines, const std::string& indent) {
@@ -167,7 +178,7 @@ std::string text_of(const PolicyConfig& policy, const YamlComments& comments) {
   const bool quarantines = policy.on_tripwire == OnTripwire::quarantine;
   const bool bounds_asking = policy.ask != AskLimits();
   if (policy.rules.empty() && !has_grants && !quarantines && !bounds_asking &&
-      policy.limits.empty() && !policy.observes)
+      policy.limits.empty() && policy.bounds.empty() && !policy.observes)
     return out + " {rules: []}\n";
   out += '\n';
   if (policy.observes) out += "    mode: observe\n";
@@ -177,6 +188,7 @@ std::string text_of(const PolicyConfig& policy, const YamlComments& comments) {
            "ms, pending: " + std::to_string(policy.ask.pending) + "}\n";
   }
   if (!policy.limits.empty()) out += text_of(policy.limits);
+  if (!policy.bounds.empty()) out += text_of(policy.bounds);
   if (!policy.rules.empty()) out += "    rules:\n";
   for (const Rule& rule : policy.rules) {
     const auto said = comments.of_rule.find(rule.name);

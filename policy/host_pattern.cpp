@@ -5,6 +5,7 @@
 
 #include "http/chars.hpp"
 #include "policy/host_key.hpp"
+#include "policy/host_service.hpp"
 #include "policy/quote.hpp"
 
 namespace warder {
@@ -135,9 +136,26 @@ std::string label_fault(std::string_view text, error_code error) {
          "): write a name such as \"api.example.com\"";
 }
 
-bool is_below(const std::string& host, const std::string& apex) {
+bool is_below(std::string_view host, std::string_view apex) {
   return host.size() > apex.size() + 1 && host.ends_with(apex) &&
          host[host.size() - apex.size() - 1] == '.';
+}
+
+bool spans(HostPattern::Kind kind, std::string_view base, std::string_view name) {
+  switch (kind) {
+    case HostPattern::Kind::exact: return name == base;
+    case HostPattern::Kind::below: return is_below(name, base);
+    case HostPattern::Kind::apex_and_below: return name == base || is_below(name, base);
+    case HostPattern::Kind::range: return false;
+  }
+  return false;
+}
+
+// By its text, as what denies reads it: matches() leaves that host to a pattern that is nothing else.
+bool spans_host_service(const HostPattern& pattern) {
+  if (pattern.is_range()) return false;
+  const std::string text = pattern.str();
+  return spans(pattern.kind(), after_wildcard(text), kHostServiceName);
 }
 
 }  // namespace
@@ -176,17 +194,13 @@ bool HostPattern::matches(const HostName& host) const {
     return is_range() ? range_->contains(*address) : *address == *address_;
   }
   if (host.is_address()) return false;
-  const bool same = host.str() == host_->str();
-  switch (kind_) {
-    case Kind::exact: return same;
-    case Kind::below: return is_below(host.str(), host_->str());
-    case Kind::apex_and_below: return same || is_below(host.str(), host_->str());
-    case Kind::range: return false;
-  }
-  return false;
+  if (is_host_service(host)) return kind_ == Kind::exact && host == *host_;
+  return spans(kind_, host_->str(), host.str());
 }
 
 bool HostPattern::overlaps(const HostPattern& other) const {
+  if (kind_ == Kind::exact && is_host_service(*host_)) return spans_host_service(other);
+  if (other.kind_ == Kind::exact && is_host_service(*other.host_)) return spans_host_service(*this);
   if (kind_ == Kind::exact) return other.matches(*host_);
   if (other.kind_ == Kind::exact) return matches(*other.host_);
   if (is_range() != other.is_range()) return false;

@@ -9,6 +9,7 @@
 #include "http/chars.hpp"
 #include "policy/address_guard.hpp"
 #include "policy/conflict.hpp"
+#include "policy/host_service.hpp"
 #include "policy/learn_hosts.hpp"
 #include "policy/learn_paths.hpp"
 
@@ -81,6 +82,8 @@ bool is_plain_method(std::string_view method) {
 std::string obstacle(const Observation& one) {
   const Authority& to = one.authority;
   if (!may_be_dialled(to.host)) return "the address is private, or not one to be dialled";
+  if (is_host_service(to.host) && one.kind != Kind::raw)
+    return "the gateway's own machine is opened by a rule that is written for it, with its ports";
   if (one.kind == Kind::raw || one.kind == Kind::tunnel)
     return to.port == kDnsPort ? "port 53 is answered as DNS" : "";
   if (one.kind == Kind::name) return "";

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "policy/host_key.hpp"
+#include "policy/host_service.hpp"
 #include "policy/rule_match.hpp"
 
 namespace warder {
@@ -84,11 +85,16 @@ RulePlace HostRules::raw_at(std::uint16_t port) const {
 
 RuleIndex::RuleIndex(const std::vector<Rule>& rules) {
   std::map<std::pair<std::string, HostPattern::Kind>, std::vector<RulePlace>> places_of;
+  const auto add = [&](std::string key, HostPattern::Kind kind, RulePlace place) {
+    auto& places = places_of[{std::move(key), kind}];
+    if (places.empty() || places.back() != place) places.push_back(place);
+  };
+  const std::string host_service = host_key(HostName::parse(kHostServiceName).value());
   for (RulePlace place = 0; place < rules.size(); ++place) {
     for (const HostPattern& host : rules[place].hosts) {
-      auto& places = places_of[{host.key(), host.kind()}];
-      if (places.empty() || places.back() != place) places.push_back(place);
+      if (!is_host_service(host)) add(host.key(), host.kind(), place);
     }
+    if (counts_for_host_service(rules[place])) add(host_service, HostPattern::Kind::exact, place);
   }
   std::vector<std::pair<std::string, std::uint32_t>> keys;
   for (const auto& [pattern, places] : places_of) {
@@ -109,12 +115,14 @@ RuleIndex::RuleIndex(const std::vector<Rule>& rules) {
 RuleIndex::Found RuleIndex::at(const HostName& host) const {
   Found found;
   const std::string key = host_key(host);
+  const bool by_name_alone = is_host_service(host);
   keys_.for_each_prefix(key, [&](std::uint32_t value, std::size_t covered) {
     const ByReach& reach = reaches_[value];
     const bool whole = covered == key.size();
     const std::uint32_t reached = whole ? reach.exact : reach.below;
+    if (by_name_alone && !whole) return;
     if (reached != kNoRule) found.push_back(&hosts_[reached]);
-    if (reach.both != kNoRule) found.push_back(&hosts_[reach.both]);
+    if (reach.both != kNoRule && !by_name_alone) found.push_back(&hosts_[reach.both]);
   });
   return found;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "http/chars.hpp"
+#include "policy/host_service.hpp"
 #include "policy/path_forms.hpp"
 #include "policy/query_keys.hpp"
 #include "policy/quote.hpp"
@@ -80,6 +81,11 @@ std::string query_for(std::string_view query) {
 }  // namespace
 
 std::string suggest_host(const Authority& authority) {
+  if (is_host_service(authority.host) && authority.port != kDnsPort) {
+    const bool known = authority.scheme == Scheme::tcp || !is_usual_port(authority);
+    return "--allow " + std::string(kHostServiceName) + ':' +
+           (known ? std::to_string(authority.port) : "PORT");
+  }
   const bool wrong_scheme = (authority.port == 80 && authority.scheme != Scheme::http) ||
                             (authority.port == 443 && authority.scheme != Scheme::https);
   if (authority.scheme == Scheme::tcp) return suggest_tcp(authority);
@@ -91,7 +97,8 @@ std::string suggest_host(const Authority& authority) {
 std::string suggest_request(const RequestFacts& request, Reason lacking) {
   const Authority& authority = request.authority;
   std::string out = "add {hosts: [" + yaml_host(authority.host) + ']';
-  if (!is_usual_port(authority)) out += ", ports: [" + std::to_string(authority.port) + ']';
+  if (!is_usual_port(authority) || is_host_service(authority.host))
+    out += ", ports: [" + std::to_string(authority.port) + ']';
   if (is_plain_method(request.method)) out += ", methods: [" + std::string(request.method) + ']';
   if (request.path.starts_with('/'))
     out += ", paths: [" + yaml_quoted(pattern_for(request.path)) + ']';

@@ -1,5 +1,8 @@
 #include "proxy/dial.hpp"
 
+#include "base/port_claim.hpp"
+#include "policy/host_service.hpp"
+
 namespace warder {
 namespace {
 
@@ -7,6 +10,22 @@ struct Candidates {
   std::vector<VettedEndpoint> endpoints;
   std::optional<DialFailure> failure;
 };
+
+// Named by a rule of its own, with this port: the loopback of this machine, outside the check of addresses. What
+// Warder itself listens on is no service for a sandbox.
+Candidates host_service(std::uint16_t port) {
+  Candidates found;
+  if (is_claimed(port)) {
+    found.failure = DialFailure{Reason::address_not_allowed,
+                                "Warder itself listens on port " + std::to_string(port)};
+    return found;
+  }
+  IpAddress v6{};
+  v6.bytes.back() = 1;
+  for (const IpAddress& address : {IpAddress::v4({127, 0, 0, 1}), v6})
+    found.endpoints.push_back(VettedEndpoint::from_operator(address, port));
+  return found;
+}
 
 Task<Candidates> candidates(Worker& worker, Gateway& gateway, Authority authority,
                             PrivateAddresses allowed, const SessionLife& life) {
@@ -24,6 +43,7 @@ Task<Candidates> candidates(Worker& worker, Gateway& gateway, Authority authorit
     host = target->host;
     port = *target->port;
   }
+  if (is_host_service(host)) co_return host_service(port);
   auto addresses = co_await gateway.resolver.resolve(worker, host, gateway.limits.resolve, &life);
   if (!addresses) {
     found.failure = DialFailure{Reason::upstream_resolve_failed,

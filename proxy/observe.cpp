@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "http/message.hpp"
+#include "policy/host_service.hpp"
 #include "proxy/judge.hpp"
 
 namespace warder {
@@ -24,6 +25,8 @@ bool wants_a_rule(const Verdict& verdict) {
 // Could an `allow` rule for it stand in this policy at all?
 bool could_be_allowed(const Policy& policy, const Authority& authority) {
   if (authority.scheme == Scheme::tcp || authority.port == kDnsPort) return false;
+  if (is_host_service(authority.host))
+    return false;  // only a rule that was written for it opens it
   if (authority.port == 80 && authority.scheme != Scheme::http) return false;
   if (authority.port == 443 && authority.scheme != Scheme::https) return false;
   return !policy.authorize_raw(authority.host, authority.port);
@@ -49,7 +52,7 @@ Verdict observed_connection(const Policy& policy, const Authority& authority) {
 
 Verdict observed_name(const Policy& policy, const HostName& name) {
   Verdict verdict = policy.authorize_name(name);
-  return wants_a_rule(verdict) ? let_pass(verdict) : verdict;
+  return wants_a_rule(verdict) && !is_host_service(name) ? let_pass(verdict) : verdict;
 }
 
 void observe(Judgement& judged, std::string_view method, const Policy& policy) {

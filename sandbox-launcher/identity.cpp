@@ -16,6 +16,7 @@
 #include <system_error>
 
 #include "sandbox-launcher/launch_error.hpp"
+#include "sandbox-launcher/overlay.hpp"
 #include "sandbox-launcher/staging.hpp"
 #include "sandbox-launcher/view_paths.hpp"
 
@@ -134,6 +135,7 @@ Identity take_identity(const LaunchPlan& plan, const std::vector<fs::path>& sour
     if (tree.access == HomeTree::Access::read_write) writable.insert(tidy(tree.source));
   }
   identity.staged = stage(sources, writable, Owner{identity.uid, identity.gid});
+  mount_clone(plan, identity.staged);
   give_up_root(identity);
   check_reachable(identity, tidy(plan.spec.workspace));
   return identity;

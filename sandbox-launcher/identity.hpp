@@ -27,7 +27,7 @@ void give_up_root(const Identity& identity);
 
 // As an ordinary user: that user, nothing staged. As root: the first of SUDO_UID and the workspace's owner that is not 0,
 // else 2000000000 with the workspace idmapped; a private mount namespace is made, every one of `sources` is attached
-// under a 0755 tmpfs in it, then groups, gid and uid are dropped for good. Throws LaunchError.
+// under a 0755 tmpfs in it, the workspace's clone (if there is to be one) is mounted, then groups, gid and uid are dropped for good. Throws LaunchError.
 Identity take_identity(const LaunchPlan& plan, const std::vector<std::filesystem::path>& sources);
 
 }  // namespace warder

@@ -6,6 +6,8 @@
 #include <boost/json/serialize.hpp>
 #include <stdexcept>
 
+#include "base/encoding.hpp"
+
 namespace warder {
 namespace {
 
@@ -24,6 +26,20 @@ json::array home_to_json(const std::vector<HomeTree>& home) {
                                {"source", tree.source.string()},
                                {"writable", tree.access == HomeTree::Access::read_write}});
   }
+  return out;
+}
+
+json::array texts_to_json(const std::vector<ShownText>& texts) {
+  json::array out;
+  for (const ShownText& each : texts)
+    out.push_back(json::object{{"path", each.path.string()}, {"text", each.text}});
+  return out;
+}
+
+json::array links_to_json(const std::vector<HomeLink>& links) {
+  json::array out;
+  for (const HomeLink& each : links)
+    out.push_back(json::object{{"at", each.at.string()}, {"target", each.target.string()}});
   return out;
 }
 
@@ -49,6 +65,20 @@ std::vector<HomeTree> home_of(const json::object& from) {
   return home;
 }
 
+void read_trees(const json::object& from, SandboxSpec& spec) {
+  spec.protected_paths = paths_of(from, "protected");
+  spec.masked = paths_of(from, "masked");
+  for (const json::value& each : from.at("shown_texts").as_array())
+    spec.shown_texts.push_back(
+        {text_of(each.as_object(), "path"), text_of(each.as_object(), "text")});
+  for (const json::value& each : from.at("home_links").as_array())
+    spec.home_links.push_back(
+        {text_of(each.as_object(), "at"), text_of(each.as_object(), "target")});
+  spec.workspace_access = from.at("workspace_writable").as_bool() ? WorkspaceAccess::read_write
+                                                                  : WorkspaceAccess::read_only;
+  spec.caller_home = from.at("home_tools").as_bool() ? CallerHome::tools : CallerHome::hidden;
+}
+
 }  // namespace
 
 std::string to_json(const LaunchPlan& plan) {
@@ -66,14 +96,29 @@ std::string to_json(const LaunchPlan& plan) {
                    {"home", home_to_json(spec.home)},
                    {"covered", paths_to_json(spec.covered)},
                    {"frozen", paths_to_json(spec.frozen)},
+
+                   {"protected", paths_to_json(spec.protected_paths)},
+                   {"masked", paths_to_json(spec.masked)},
+                   {"shown_texts", texts_to_json(spec.shown_texts)},
+                   {"home_links", links_to_json(spec.home_links)},
+                   {"workspace_writable", spec.workspace_access == WorkspaceAccess::read_write},
+                   {"home_tools", spec.caller_home == CallerHome::tools},
+                   {"as_root", spec.as_root == AsRoot::yes},
+
                    {"executable_dir", spec.executable_dir.string()},
                    {"bundle_pem", spec.bundle_pem},
                    {"ca_pem", spec.ca_pem},
                    {"ca_hash", spec.ca_hash},
+
+                   {"added_pem", spec.added_pem},
+                   {"java_store", base64_encode(spec.java_store)},
+                   {"clone", spec.clone.string()},
+
                    {"caller_home", plan.caller_home},
                    {"caller_path", plan.caller_path},
                    {"sudo_uid", plan.sudo_uid},
-                   {"foreground", plan.foreground == Foreground::yes}};
+                   {"foreground", plan.foreground == Foreground::yes},
+                   {"bounds", plan.inside.str()}};
   return json::serialize(out);
 }
 
@@ -100,14 +145,26 @@ LaunchPlan plan_from_json(std::string_view text) {
   spec.home = home_of(from);
   spec.covered = paths_of(from, "covered");
   spec.frozen = paths_of(from, "frozen");
+
+  read_trees(from, spec);
+  spec.as_root = from.at("as_root").as_bool() ? AsRoot::yes : AsRoot::no;
+
   spec.executable_dir = text_of(from, "executable_dir");
   spec.bundle_pem = text_of(from, "bundle_pem");
   spec.ca_pem = text_of(from, "ca_pem");
   spec.ca_hash = text_of(from, "ca_hash");
+
+  spec.added_pem = text_of(from, "added_pem");
+  spec.java_store = base64_decode(text_of(from, "java_store")).value();
+  spec.clone = text_of(from, "clone");
+
   plan.caller_home = text_of(from, "caller_home");
   plan.caller_path = text_of(from, "caller_path");
   plan.sudo_uid = text_of(from, "sudo_uid");
   plan.foreground = from.at("foreground").as_bool() ? Foreground::yes : Foreground::no;
+  const auto inside = InsideBounds::parse(text_of(from, "bounds"));
+  if (!inside) throw std::runtime_error("the plan's bounds are malformed");
+  plan.inside = *inside;
   if (spec.argv.empty()) throw std::runtime_error("the plan names no command");
   return plan;
 }

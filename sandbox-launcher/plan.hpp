@@ -11,7 +11,7 @@
 namespace warder {
 
 // Of the words between the two programs: raised whenever they change.
-inline constexpr int kLaunchProtocol = 3;
+inline constexpr int kLaunchProtocol = 4;
 
 struct LaunchPlan {
   SandboxSpec spec;
@@ -20,6 +20,7 @@ struct LaunchPlan {
   std::string caller_path;  // $PATH
   std::string sudo_uid;     // $SUDO_UID when started as root; may be empty
   Foreground foreground = Foreground::no;
+  InsideBounds inside{};
 };
 
 std::string to_json(const LaunchPlan& plan);

@@ -160,7 +160,7 @@ void add_rules(const Filter& filter) {
 
 }  // namespace
 
-Fd seccomp_program() {
+Fd seccomp_program(Pinned pinned) {
   const Filter filter(seccomp_init(SCMP_ACT_ALLOW), &seccomp_release);
   if (!filter) throw LaunchError("cannot build the system call filter: out of memory");
   // i386 and x32 have numbers of their own, that the rules do not name.
@@ -169,6 +169,7 @@ Fd seccomp_program() {
   constexpr std::uint32_t kBinaryTree = 2;
   must(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, kBinaryTree), "optimise");
   add_rules(filter);
+  if (pinned == Pinned::yes) refuse(filter, "sched_setaffinity", kRefuse);
 
   Fd program(::memfd_create("warder-seccomp", MFD_CLOEXEC));
   if (!program) throw memory_file_error("make a memory file for the system call filter");

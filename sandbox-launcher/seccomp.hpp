@@ -5,7 +5,10 @@
 
 namespace warder {
 
+// Are its processors chosen for it? Then it cannot choose others.
+enum class Pinned : bool { no, yes };
+
 // The filter as a BPF program in a memfd, for bubblewrap's --seccomp. Throws LaunchError.
-Fd seccomp_program();
+Fd seccomp_program(Pinned pinned = Pinned::no);
 
 }  // namespace warder

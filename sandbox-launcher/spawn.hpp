@@ -12,7 +12,11 @@
 #include <variant>
 #include <vector>
 
+#include "base/bounds.hpp"
 #include "base/fd.hpp"
+#include "sandbox-launcher/bounds_watch.hpp"
+#include "sandbox-launcher/output_meter.hpp"
+#include "sandbox-launcher/status.hpp"
 
 namespace warder {
 
@@ -22,6 +26,24 @@ struct HomeTree {
   std::filesystem::path source;  // absolute
   enum class Access : std::uint8_t { read_only, read_write } access = Access::read_only;
 };
+
+// A file of which CMD sees another text.
+struct ShownText {
+  std::filesystem::path path;  // absolute
+  std::string text;
+};
+
+// A link in the sandbox's own home. Both relative to it.
+struct HomeLink {
+  std::filesystem::path at;
+  std::filesystem::path target;
+};
+
+enum class WorkspaceAccess : bool { read_only, read_write };
+// Whether tools in the caller's home, and who commits, are seen.
+enum class CallerHome : bool { hidden, tools };
+// Is CMD uid 0 in its own user namespace? It has no capability there either.
+enum class AsRoot : bool { no, yes };
 
 // What a sandbox is to be. Holds placeholders, never a value.
 struct SandboxSpec {
@@ -35,10 +57,31 @@ struct SandboxSpec {
   std::vector<std::filesystem::path> covered;
   // Absolute files that CMD may read and must not change: what the next run will believe (configuration, certificates).
   std::vector<std::filesystem::path> frozen;
+
+  // Of the working trees. Absolute; what is not there is passed over, and nothing is made for it.
+  std::vector<std::filesystem::path> protected_paths;  // CMD may read and cannot change or replace
+  std::vector<std::filesystem::path> masked;           // files that CMD sees empty
+  std::vector<ShownText> shown_texts;
+  WorkspaceAccess workspace_access = WorkspaceAccess::read_write;
+  CallerHome caller_home = CallerHome::tools;
+  std::vector<HomeLink> home_links;
+
+  AsRoot as_root = AsRoot::no;
+
   std::filesystem::path executable_dir;  // Warder's own executables: read-only inside
   std::string bundle_pem;                // the merged trust bundle
   std::string ca_pem;
   std::string ca_hash;  // certs/authority.hpp subject_hash()
+
+  std::string added_pem;   // the CA, and what else the caller trusts and the system does not
+  std::string java_store;  // PKCS #12
+
+  Bounds bounds;     // what it may take of the machine
+  std::string name;  // of the run: its control groups have it
+
+  // Absolute directory of the layers (overlay.hpp): the workspace inside is a clone, the host's stays as it is. Empty:
+  // the host's own.
+  std::filesystem::path clone;
 };
 
 // Of the environment that warder itself was started with; warder-sandbox gets none of its own.
@@ -51,6 +94,8 @@ struct Caller {
 // Paths inside the sandbox that the environment names.
 inline constexpr const char* kBundlePath = "/etc/ssl/certs/ca-certificates.crt";
 inline constexpr const char* kCaPath = "/etc/ssl/certs/warder-ca.pem";
+inline constexpr const char* kJavaStorePath = "/etc/ssl/certs/java/cacerts";  // Debian's own place
+inline constexpr const char* kAptPath = "/etc/warder-apt.conf";               // with AsRoot::yes
 inline constexpr const char* kHomePath = "/home/sandbox";  // HOME inside; the private home
 
 // Listening sockets that were made inside the sandbox's network namespace.
@@ -86,25 +131,38 @@ class Sandbox {
   ~Sandbox();  // kills what is left and reaps it
 
   SandboxListeners& listeners() { return listeners_; }
+  // A SEQPACKET socket on which the sandbox's first process tells what is executed (exec_report.hpp), until its end.
+  // While nobody reads, nothing is executed.
+  Fd take_reports() { return std::move(reports_); }
   pid_t pid() const { return pid_; }
+  // What holds each bound, and after wait() what became of it.
+  const std::vector<HeldBound>& bounds() const { return watch_.held(); }
 
   // Lets CMD run.
   std::variant<std::monostate, LaunchFailure> go();
   // Blocks until the sandbox has ended: CMD's exit code, 128+n for a signal, 126/127 as a shell. Forwards SIGTERM,
   // SIGHUP and SIGINT that are sent to this process alone; leaves Ctrl-C and Ctrl-Z of the terminal to CMD; gives
-  // the terminal back to this process's group at the end.
+  // the terminal back to this process's group at the end. 124 when its time was up, 137 when it passed another bound.
   int wait();
 
  private:
   Sandbox() = default;
   void forward(const signalfd_siginfo& what, int inside);
+  void end_now() const;
+  void look_at_bounds();
+  int patience() const;
+  void drain_output(int signals) const;
   pid_t pid_ = -1;
+  Fd first_;  // the first process of its process namespace
   Fd control_;
   Foreground foreground_ = Foreground::no;
   int ended_early_by_ = 0;  // a signal that came before there was a CMD to pass it to
   std::chrono::steady_clock::time_point kill_at_ = std::chrono::steady_clock::time_point::max();
-  Fd status_;  // what bubblewrap says of its child: its pid, its exit code
+  Status status_;
+  BoundsWatch watch_;
+  OutputMeter output_;
   SandboxListeners listeners_;
+  Fd reports_;
 };
 
 }  // namespace warder

@@ -47,23 +47,6 @@ Fd open_tree(const fs::path& path) {
   throw launch_error("open " + path.string(), "Warder needs Linux 5.12 to run as root");
 }
 
-// "ext4", by the mount that `path` is on.
-std::string file_system_of(const fs::path& path) {
-  struct statx what{};
-  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_MNT_ID, &what) != 0) return "unknown";
-  std::ifstream mounts("/proc/self/mountinfo");
-  for (std::string line; std::getline(mounts, line);) {
-    std::istringstream words(line);
-    std::uint64_t id = 0;
-    if (!(words >> id) || id != what.stx_mnt_id) continue;
-    std::string word;
-    while (words >> word && word != "-") {
-    }
-    if (words >> word) return word;
-  }
-  return "unknown";
-}
-
 // One id becomes another, everybody else stays who they are, except the one whose place is taken. A line maps an id on
 // disk to the id that the workload's kernel sees.
 std::string id_map(std::uint32_t on_disk, std::uint32_t seen) {
@@ -98,11 +81,18 @@ class NamespaceHolder {
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw launch_error("make a pipe");
     Fd ready(ends[0]);
     Fd say(ends[1]);
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw launch_error("make a pipe");
+    Fd end(ends[0]);
+    until_ = Fd(ends[1]);
     pid_ = ::fork();
     if (pid_ < 0) throw launch_error("start a process");
     if (pid_ == 0) {
+      until_.reset();
+      char never = 0;
       const int error = ::unshare(CLONE_NEWUSER) == 0 ? 0 : errno;
-      if (::write(say.get(), &error, sizeof error) == sizeof error && error == 0) ::pause();
+      // Ends with its parent, however that ends: what unshare() does to a parent-death signal does not count.
+      if (::write(say.get(), &error, sizeof error) == sizeof error && error == 0)
+        (void)!::read(end.get(), &never, 1);
       ::_exit(1);
     }
     say.reset();
@@ -132,6 +122,7 @@ class NamespaceHolder {
     }
   }
   pid_t pid_ = -1;
+  Fd until_;  // held by this process alone
 };
 
 bool set_id_map(const Fd& tree, const Fd& user_namespace, unsigned flags) {
@@ -195,6 +186,22 @@ void attach(const Fd& tree, const std::string& at) {
 }
 
 }  // namespace
+
+std::string file_system_of(const fs::path& path) {
+  struct statx what{};
+  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_MNT_ID, &what) != 0) return "unknown";
+  std::ifstream mounts("/proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream words(line);
+    std::uint64_t id = 0;
+    if (!(words >> id) || id != what.stx_mnt_id) continue;
+    std::string word;
+    while (words >> word && word != "-") {
+    }
+    if (words >> word) return word;
+  }
+  return "unknown";
+}
 
 std::map<fs::path, std::string> stage(const std::vector<fs::path>& sources,
                                       const std::set<fs::path>& writable, Owner owner) {

@@ -23,4 +23,7 @@ std::map<std::filesystem::path, std::string> stage(
     const std::vector<std::filesystem::path>& sources,
     const std::set<std::filesystem::path>& writable, Owner owner);
 
+// "ext4", by the mount that `path` is on.
+std::string file_system_of(const std::filesystem::path& path);
+
 }  // namespace warder

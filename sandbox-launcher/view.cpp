@@ -47,12 +47,23 @@ void check_home(const HomeTree& tree) {
   throw LaunchError(tree.at.string() + " is no place in the sandbox's home", 2);
 }
 
+void check_home(const HomeLink& link) {
+  check_home(HomeTree{link.at, "/", HomeTree::Access::read_only});
+  check_home(HomeTree{link.target, "/", HomeTree::Access::read_only});
+}
+
 void check(const LaunchPlan& plan) {
   const std::string refusal = refuse_workspace(plan.spec.workspace, plan.caller_home);
   if (!refusal.empty()) throw LaunchError(refusal, 2);
   for (const fs::path& path : plan.spec.read_only) check_given(tidy(path), "--ro");
   for (const fs::path& path : plan.spec.read_write) check_given(tidy(path), "--rw");
   for (const HomeTree& tree : plan.spec.home) check_home(tree);
+  for (const HomeLink& link : plan.spec.home_links) check_home(link);
+}
+
+std::vector<fs::path> tools_of(const LaunchPlan& plan, const SourceOf& source_of) {
+  if (plan.spec.caller_home == CallerHome::hidden) return {};
+  return tools_in_home(plan.caller_home, plan.caller_path, source_of);
 }
 
 class ViewMaker {
@@ -83,11 +94,12 @@ class ViewMaker {
       }
     }
     // The given ones before the tools: what the caller names decides how it is seen.
-    add_given(plan_.spec.workspace, Access::read_write);
+    const bool writable = plan_.spec.workspace_access == WorkspaceAccess::read_write;
+    add_given(plan_.spec.workspace, writable ? Access::read_write : Access::read_only);
     for (const fs::path& path : plan_.spec.read_write) add_given(path, Access::read_write);
     for (const fs::path& path : plan_.spec.read_only) add_given(path, Access::read_only);
     add_home();
-    for (const fs::path& tool : tools_in_home(plan_.caller_home, plan_.caller_path, source_of_)) {
+    for (const fs::path& tool : tools_of(plan_, source_of_)) {
       if (leads_through_given(tool) || takes_cover(tool)) continue;
       tools_.push_back(tool);
     }
@@ -104,6 +116,12 @@ class ViewMaker {
       for (fs::path at = path.parent_path(); at != kHomePath; at = at.parent_path())
         home_directories_.insert(at);
       given_.push_back(path);
+    }
+    for (const HomeLink& link : plan_.spec.home_links) {
+      const fs::path path = fs::path(kHomePath) / link.at;
+      links_[path] = fs::path(kHomePath) / link.target;
+      for (fs::path at = path.parent_path(); at != kHomePath; at = at.parent_path())
+        home_directories_.insert(at);
     }
   }
 
@@ -143,6 +161,11 @@ class ViewMaker {
     for (const fs::path& file : plan_.spec.frozen) {
       if (!takes_cover(trees_.resolve(file))) trees_.freeze(file);
     }
+    for (const fs::path& path : plan_.spec.protected_paths) {
+      if (!takes_cover(trees_.resolve(path))) trees_.protect(path);
+    }
+    for (const fs::path& path : plan_.spec.masked) trees_.mask(path);
+    for (const ShownText& shown : plan_.spec.shown_texts) trees_.show_text(shown.path, shown.text);
     for (const fs::path& given : plan_.spec.covered) {
       const fs::path path = trees_.resolve(given);
       if (path == "/etc") {
@@ -168,7 +191,8 @@ class ViewMaker {
     // Named first: bubblewrap gives the parents that it makes the mode of what it makes them for.
     builder_.directory("/home");
     builder_.tmpfs(kHomePath, "0700");
-    builder_.initial(sanitised_gitconfig(caller_gitconfig()), fs::path(kHomePath) / ".gitconfig");
+    builder_.initial(sanitised_gitconfig(caller_gitconfig()) + for_protected_config(),
+                     fs::path(kHomePath) / ".gitconfig");
     for (const fs::path& directory : home_directories_) builder_.directory(directory);
     link_tools_from_home();
   }
@@ -182,8 +206,19 @@ class ViewMaker {
     }
   }
 
+  // A new branch would note in a configuration that cannot be written what it follows, and fail.
+  std::string for_protected_config() const {
+    const auto is_config = [](const fs::path& path) {
+      return path.filename() == "config" && path.parent_path().filename() == ".git";
+    };
+    const auto& paths = plan_.spec.protected_paths;
+    return std::any_of(paths.begin(), paths.end(), is_config)
+               ? "[branch]\n\tautoSetupMerge = false\n"
+               : "";
+  }
+
   std::string caller_gitconfig() const {
-    if (plan_.caller_home.empty()) return {};
+    if (plan_.caller_home.empty() || plan_.spec.caller_home == CallerHome::hidden) return {};
     std::ifstream file(source_of_(gitconfig_of(plan_)));
     std::string text;
     for (char c = 0; text.size() < kLargestGitconfig && file.get(c);) text += c;
@@ -226,12 +261,12 @@ std::vector<fs::path> bind_sources(const LaunchPlan& plan) {
   for (const fs::path& path : plan.spec.read_write) sources.insert(tidy(path));
   for (const HomeTree& tree : plan.spec.home) sources.insert(tidy(tree.source));
   const auto as_it_is = [](const fs::path& path) { return path.string(); };
-  for (const fs::path& tool : tools_in_home(plan.caller_home, plan.caller_path, as_it_is)) {
-    sources.insert(tool);
-  }
+  for (const fs::path& tool : tools_of(plan, as_it_is)) sources.insert(tool);
+  if (!plan.spec.clone.empty()) sources.insert(tidy(plan.spec.clone));
   // Read for its two lines, never bound.
   std::error_code error;
-  if (!plan.caller_home.empty() && fs::is_regular_file(gitconfig_of(plan), error)) {
+  if (!plan.caller_home.empty() && plan.spec.caller_home == CallerHome::tools &&
+      fs::is_regular_file(gitconfig_of(plan), error)) {
     sources.insert(gitconfig_of(plan));
   }
   return {sources.begin(), sources.end()};

@@ -120,6 +120,28 @@ void VisibleTrees::freeze(const Path& given) {
   pin_ancestors(path);
 }
 
+void VisibleTrees::protect(const Path& given) {
+  const Path path = resolve(given);
+  const auto tree = trees_.find(path);
+  if (tree == trees_.end() || tree->second.access == Access::read_only) freeze(path);
+}
+
+// Nothing must be mounted where nothing is: bubblewrap would make it, on the host.
+bool VisibleTrees::can_be_replaced(const Path& path) const {
+  if (!sees(path) || type_of(reachable(path)) != fs::file_type::regular) return false;
+  if (resolve(path) == path) return true;
+  throw LaunchError(path.string() +
+                        " was moved while the sandbox was made, and it holds what the sandbox must "
+                        "not see: start again",
+                    2);
+}
+
+void VisibleTrees::mask(const Path& path) { show_text(path, {}); }
+
+void VisibleTrees::show_text(const Path& path, std::string text) {
+  if (can_be_replaced(path)) texts_.insert_or_assign(path, std::move(text));
+}
+
 // Breadth first: a socket that somebody serves lies near the top, and the bounds cut what is deep.
 void VisibleTrees::hide_sockets(const Path& path) {
   struct Place {
@@ -169,10 +191,15 @@ void VisibleTrees::write(ViewBuilder& view) const {
       view.hide_file(path);
     }
   }
+  const auto is_gone = [&](const Path& path) {
+    return std::any_of(covered_.begin(), covered_.end(),
+                       [&](const Path& covered) { return within(path, covered); });
+  };
   for (const Path& path : sockets_) {
-    const bool gone = std::any_of(covered_.begin(), covered_.end(),
-                                  [&](const Path& covered) { return within(path, covered); });
-    if (!gone) view.hide_file(path);
+    if (!is_gone(path)) view.hide_file(path);
+  }
+  for (const auto& [path, text] : texts_) {
+    if (!is_gone(path)) view.constant(text, path);
   }
 }
 

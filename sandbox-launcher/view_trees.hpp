@@ -38,6 +38,12 @@ class VisibleTrees {
   // `path`, where the workload could write it, cannot be written, renamed or replaced. A file stays so only until the
   // host itself replaces it (an editor's save): the mount goes with the file that it lies on.
   void freeze(const Path& path);
+  // As freeze(), of what programs outside believe: a tree that is given as a whole is left as it is.
+  void protect(const Path& path);
+  // A file that looks empty, or has another text, and cannot be written. Its directory is not held fast: the mount goes
+  // along with it. Throws LaunchError where a link has come to stand on the way.
+  void mask(const Path& path);
+  void show_text(const Path& path, std::string text);
   // Unix sockets in the tree at `path` cannot be reached: a namespace does not stop connect(2) on a path.
   void hide_sockets(const Path& path);
 
@@ -54,12 +60,14 @@ class VisibleTrees {
   const Entry* deepest(const Path& path) const;
   const Entry* outermost_writable(const Path& path) const;
   void pin_ancestors(const Path& path);
+  bool can_be_replaced(const Path& path) const;
 
   // Ordered by components: a parent comes before what lies in it.
   std::map<Path, Tree> trees_;
   std::map<Path, Tree> pins_;  // bound onto themselves, so that they cannot be renamed
   std::set<Path> covered_;
   std::set<Path> sockets_;
+  std::map<Path, std::string> texts_;  // of files, instead of their own
 };
 
 }  // namespace warder

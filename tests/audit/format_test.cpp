@@ -21,15 +21,43 @@ const std::string kEnd = R"(,"prev":""})";
 TEST_CASE("golden: the line of every record type") {
   SessionStart start{"s1",       "coding-agent",    "ab12", {"git", "clone"},
                      {"github"}, "old.jsonl 3 AAA="};
+  start.uid = 1000;
+  start.user = "ann";
+  start.host = "box";
+  start.cwd = "/work";
+  start.config_sha256 = "cd34";
+  start.profile = "claude";
+  start.kernel = "Linux 6.18";
   CHECK(
       line_of(body_of(Record(start))) ==
       kBegin +
           R"("type":"session_start","session":"s1","policy":"coding-agent",)"
           R"("policy_sha256":"ab12","mode":"enforce","command":["git","clone"],"secrets":["github"],)"
-          R"("previous":"old.jsonl 3 AAA=")" +
+          R"("previous":"old.jsonl 3 AAA=","uid":1000,"user":"ann","host":"box","cwd":"/work",)"
+          R"("config_sha256":"cd34","profile":"claude","kernel":"Linux 6.18")" +
           kEnd);
-  CHECK(line_of(body_of(Record(SessionEnd{"s1", -1, 7, 2}))) ==
-        kBegin + R"("type":"session_end","session":"s1","exit_code":-1,"exchanges":7,"refused":2)" +
+  CHECK(line_of(body_of(Record(SessionEnd{"s1", -1, 7, 2, "exit", 3, 5, 4}))) ==
+        kBegin +
+            R"("type":"session_end","session":"s1","exit_code":-1,"exchanges":7,"refused":2,)"
+            R"("ended":"exit","execs":3,"missing_execs":5,"files":4)" +
+            kEnd);
+  CHECK(line_of(body_of(Record(
+            Exec{"s1", 3, 12, 2, "/bin/ls", "/work", {"ls", "a\nb"}, 1, 1, "", "launcher"}))) ==
+        kBegin +
+            R"("type":"exec","session":"s1","exec":3,"pid":12,"parent":2,"path":"/bin/ls",)"
+            R"("cwd":"/work","argv":["ls","a\nb"],"left_out":1,"count":1,"note":"",)"
+            R"("told_by":"launcher")" +
+            kEnd);
+  CHECK(line_of(body_of(Record(Exit{"s1", 3, 12, 137, 9, "runner"}))) ==
+        kBegin +
+            R"("type":"exit","session":"s1","exec":3,"pid":12,"exit_code":137,"signal":9,)"
+            R"("told_by":"runner")" +
+            kEnd);
+  CHECK(line_of(
+            body_of(Record(FilesChanged{"s1", {{"a", "created"}}, 2, 1, "partial", "launcher"}))) ==
+        kBegin +
+            R"("type":"files","session":"s1","changes":[{"name":"a","change":"created"}],)"
+            R"("git_objects":2,"more":1,"note":"partial","told_by":"launcher")" +
             kEnd);
   CHECK(line_of(body_of(Record(
             DnsQuery{"s1", "evil.test", "A", "NXDOMAIN", Reason::name_not_allowed, 1, "no"}))) ==
@@ -158,6 +186,12 @@ TEST_CASE("BR-133 no record outgrows what is set aside for it") {
   const std::vector<std::string> many(200, huge);
   constexpr std::uint64_t kMost = UINT64_MAX;
   SessionStart start{huge, huge, huge, many, many, huge, huge};
+  start.uid = INT64_MIN;
+  start.user = start.host = start.cwd = start.config_sha256 = start.profile = start.kernel = huge;
+  const Exec ran{huge, kMost,      UINT32_MAX, UINT32_MAX, huge, huge,
+                 many, UINT32_MAX, kMost,      huge,       huge};
+  const FilesChanged changed{huge, std::vector<FileChanged>(500, {huge, huge}), kMost, kMost, huge,
+                             huge};
   Intent wanted{huge, kMost, huge,
                 huge, huge,  huge,
                 huge, huge,  Reason::upstream_resolve_failed,
@@ -187,7 +221,12 @@ TEST_CASE("BR-133 no record outgrows what is set aside for it") {
   const Stamp late{"2026-11-29T12:00:00.000000Z", kMost};
   const auto size = [&](const std::string& body) { return chain.line(body, late).size() + 20; };
   CHECK(size(body_of(Record(start))) < kMaxRecordBytes);
-  CHECK(size(body_of(Record(SessionEnd{huge, INT32_MIN, kMost, kMost}))) < kMaxRecordBytes);
+  CHECK(size(body_of(Record(SessionEnd{huge, INT32_MIN, kMost, kMost, huge, kMost, kMost,
+                                       kMost}))) < kMaxRecordBytes);
+  CHECK(size(body_of(Record(ran))) < kMaxRecordBytes);
+  CHECK(size(body_of(Record(Exit{huge, kMost, UINT32_MAX, INT32_MIN, UINT32_MAX, huge}))) <
+        kMaxRecordBytes);
+  CHECK(size(body_of(Record(changed))) < kMaxRecordBytes);
   CHECK(size(body_of(Record(DnsQuery{huge, huge, huge, huge, Reason::none, 1, huge}))) <
         kMaxRecordBytes);
   CHECK(size(body_of(Record(Dial{huge, huge, huge, huge, huge}))) < kMaxRecordBytes);
@@ -197,7 +236,8 @@ TEST_CASE("BR-133 no record outgrows what is set aside for it") {
   CHECK(size(body_of(LogHeader{huge, huge, huge, huge})) < kMaxRecordBytes);
   CHECK(size(body_of(Repair{huge, kMost, huge})) < kMaxRecordBytes);
   for (const std::string& body :
-       {body_of(Record(start)), body_of(Record(wanted)), body_of(Record(answered))}) {
+       {body_of(Record(start)), body_of(Record(wanted)), body_of(Record(answered)),
+        body_of(Record(ran)), body_of(Record(changed))}) {
     CHECK(ParsedLine::parse(chain.line(body, late)));
   }
 }

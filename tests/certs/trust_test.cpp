@@ -141,3 +141,52 @@ TEST_CASE("variables that replace get the bundle, those that add get the CA") {
   CHECK(variables.at("DENO_CERT") == "/c");
   for (const auto& [name, value] : variables) CHECK((value == "/b" || value == "/c"));
 }
+
+TEST_CASE("BR-097 the caller's certificates come into every form, and each once") {
+  const Roots roots;
+  const std::string system = roots.a.pem();
+  const TrustTexts plain = trust_texts(system, "", roots.ours.pem());
+  CHECK(plain.bundle == roots.a.pem() + roots.ours.pem());
+  CHECK(plain.added == roots.ours.pem());
+  const TrustTexts more = trust_texts(
+      system, roots.b.pem() + roots.a.pem() + roots.b.pem() + roots.ours.pem(), roots.ours.pem());
+  CHECK(more.bundle == roots.a.pem() + roots.b.pem() + roots.ours.pem());
+  CHECK(more.added == roots.ours.pem() + roots.b.pem());
+  CHECK(more.java_store.size() > plain.java_store.size());
+}
+
+TEST_CASE("attack: a private key beside a certificate does not come along") {
+  const Roots roots;
+  const std::string key =
+      "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49AgEG\n-----END PRIVATE KEY-----\n";
+  const std::string inside = "-----BEGIN CERTIFICATE-----\n" + key + "-----END CERTIFICATE-----\n";
+  for (const std::string& text : {key + roots.b.pem() + key, roots.b.pem() + inside + key}) {
+    CHECK(certificates_only(text) == roots.b.pem());
+    const TrustTexts texts = trust_texts("", text, roots.ours.pem());
+    for (const std::string& each : {texts.bundle, texts.added, texts.java_store}) {
+      CHECK(each.find("PRIVATE") == std::string::npos);
+      CHECK(each.find("MIGHAgEAMBMGByqGSM49AgEG") == std::string::npos);
+    }
+  }
+  CHECK(certificates_only(key).empty());
+}
+
+TEST_CASE("BR-098 the caller's Java options stay, and a trust store that they name") {
+  const std::string ours = "-Djavax.net.ssl.trustStore=/s";
+  CHECK(java_options("", "/s") == ours);
+  CHECK(java_options("-Xmx1g", "/s") == ours + " -Xmx1g");
+  for (const char* theirs :
+       {"-Djavax.net.ssl.trustStore=/mine",
+        "-Xmx1g -Djavax.net.ssl.trustStore=", "'-Djavax.net.ssl.trustStore=/with space' -Da=b"}) {
+    CHECK(java_options(theirs, "/s") == theirs);
+  }
+  const std::string type = "-Djavax.net.ssl.trustStoreType=JKS";
+  CHECK(java_options(type, "/s") == ours + " " + type);
+}
+
+TEST_CASE("the system's bundle is known by every name that leads to it") {
+  CHECK(is_system_bundle("/etc/ssl/certs/ca-certificates.crt"));
+  CHECK_FALSE(is_system_bundle("/etc/hostname"));
+  CHECK_FALSE(is_system_bundle("/no/such/file"));
+  CHECK_FALSE(is_system_bundle(""));
+}

@@ -129,7 +129,7 @@ def test_the_admin_socket_is_out_of_the_sandboxes_reach(bench, echo):
     daemon.directory = bench.ws / "run"
     with daemon as gateway:
         done = run(bench, gateway, "ls -A run; echo; test -S run/admin.sock && echo there",
-                   creates=("run/admin.sock", "run/ca.pem", "run/bundle.pem", "run/connect-1.env"))
+                   creates=("run/admin.sock", "run/ca.pem", "run/bundle.pem", "run/java.p12", "run/connect-1.env"))
         assert "admin" not in done.text and "there" not in done.text, done
 
 

@@ -135,5 +135,64 @@ TEST_CASE("the bundles of a Fedora host are the merged one by every name") {
         "certificate\n");
 }
 
+TEST_CASE("BR-097 a host with one bundle shows it under the names of other distributions too") {
+  if (!can_run()) return;
+  Etc host;
+  const Seen seen = host.run(
+      "cd /etc; cat ssl/cert.pem ssl/ca-bundle.pem pki/tls/cert.pem pki/tls/certs/ca-bundle.crt; "
+      "(echo x > ssl/cert.pem) 2>/dev/null && echo wrote; true");
+  CHECK(seen.out == "the merged bundle\nthe merged bundle\nthe merged bundle\nthe merged bundle\n");
+}
+
+TEST_CASE("BR-098 the JVM's store is ours by the names of Debian and Fedora") {
+  if (!can_run()) return;
+  Etc host;
+  write_file(host.etc / "ssl/certs/java/cacerts", "old\n");
+  write_file(host.etc / "ssl/certs/java/other", "other\n");
+  write_file(host.etc / "pki/ca-trust/extracted/java/cacerts", "old\n");
+  fs::create_directories(host.etc / "pki/java");
+  fs::create_symlink("../ca-trust/extracted/java/cacerts", host.etc / "pki/java/cacerts");
+  const Seen seen = host.run(
+      "cd /etc; cat ssl/certs/java/cacerts ssl/certs/java/other pki/java/cacerts "
+      "pki/ca-trust/extracted/java/cacerts; (echo x > ssl/certs/java/cacerts) 2>/dev/null && echo "
+      "wrote; true");
+  CHECK(seen.out == "our store\nother\nour store\nour store\n");
+}
+
+TEST_CASE("browsers get a policy beside the host's own ones") {
+  if (!can_run()) return;
+  Etc host;
+  host.world.plan.spec.added_pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+  write_file(host.etc / "chromium/policies/managed/corp.json", "corp\n");
+  write_file(host.etc / "chromium/policies/managed/closed.json", "secret\n", 0640);
+  write_file(host.etc / "chromium/policies/recommended/r.json", "recommended\n");
+  write_file(host.etc / "chromium/master_preferences", "preferences\n");
+  write_file(host.etc / "opt/app/app.conf", "app\n");
+  write_file(host.etc / "firefox/policies/policies.json",
+             "{\"policies\":{\"DisableTelemetry\":true}}");
+  const Seen seen = host.run(
+      "cd /etc; cat chromium/policies/managed/*.json chromium/policies/recommended/r.json "
+      "chromium/master_preferences opt/app/app.conf opt/chrome/policies/managed/warder.json "
+      "firefox/policies/policies.json; (echo x > firefox/policies/x) 2>/dev/null && echo wrote; "
+      "true");
+  const std::string policy = "{\"CACertificates\":[\"AAAA\"]}\n";
+  CHECK(seen.out == "corp\n" + policy + "recommended\npreferences\napp\n" + policy +
+                        "{\"policies\":{\"DisableTelemetry\":true,\"Certificates\":{\"Install\":["
+                        "\"/etc/ssl/certs/warder-ca.pem\"]}}}\n");
+}
+
+TEST_CASE("attack: a host's policy directory that is a link, or closed, is not written through") {
+  if (!can_run()) return;
+  Etc host;
+  write_file(host.etc / "elsewhere/managed/x.json", "x\n");
+  fs::create_symlink("elsewhere", host.etc / "chromium");
+  write_file(host.etc / "firefox/policies/policies.json", "secret\n");
+  fs::permissions(host.etc / "firefox/policies", fs::perms(0700));
+  const Seen seen = host.run(
+      "cd /etc; ls elsewhere/managed; grep -c secret firefox/policies/policies.json; ls "
+      "firefox/policies");
+  CHECK(seen.out == "x.json\n0\npolicies.json\n");
+}
+
 }  // namespace
 }  // namespace warder::test

@@ -122,6 +122,8 @@ struct World {
     plan.spec.bundle_pem = "the merged bundle\n";
     plan.spec.ca_pem = "our certificate\n";
     plan.spec.ca_hash = "0a1b2c3d";
+    plan.spec.added_pem = "our certificate\n";
+    plan.spec.java_store = "our store\n";
   }
   World(const World&) = delete;
   World& operator=(const World&) = delete;

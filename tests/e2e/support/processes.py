@@ -68,3 +68,7 @@ def reap_orphans(known=()):
 def with_nonce(nonce: str) -> list:
     return [f"{pid} {command(pid)}" for pid in _all()
             if nonce in command(pid) and pid != os.getpid() and (_stat(pid) or "Z")[0] != "Z"]
+
+
+def is_alive(pid) -> bool:
+    return (_stat(pid) or "Z")[0] != "Z"

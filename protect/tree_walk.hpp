@@ -1,0 +1,50 @@
+// One bounded look through a working tree: the git directories in it, and the files that hold secrets.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "base/fd.hpp"
+
+namespace warder {
+
+struct WalkBounds {
+  std::size_t entries = 100'000;
+  std::size_t depth = 16;
+  std::size_t bytes = 64U << 20;       // read in all
+  std::size_t each_file = 256U << 10;  // of each, from its beginning
+};
+
+// Paths are relative to the tree's root; the root itself is the empty path.
+struct TreeFindings {
+  std::vector<std::filesystem::path>
+      repositories;                              // git directories: ".git", and what looks like one
+  std::vector<std::filesystem::path> git_files;  // ".git" that are files or links
+  std::vector<std::filesystem::path> secrets;
+  bool whole = true;  // no bound was hit
+};
+
+enum class LookFor : bool { repositories, secrets_too };
+
+// `leave_out`: absolute directories that are not looked into. `path`: of the tree, to know them by.
+TreeFindings look_through(const Fd& root, const std::filesystem::path& path, LookFor what,
+                          const std::vector<std::filesystem::path>& leave_out,
+                          const WalkBounds& bounds = {});
+
+// Every name in the tree of these files, wherever it lies.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t inode = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+struct NamesFound {
+  std::vector<std::filesystem::path> names;
+  bool whole = true;
+};
+NamesFound names_of(const Fd& root, const std::vector<FileIdentity>& files,
+                    std::size_t most_entries = 1'000'000);
+
+}  // namespace warder
