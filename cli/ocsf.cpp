@@ -297,13 +297,13 @@ object OcsfMapper::lifecycle() const {
     const std::int64_t code = signed_in(line_->members, "exit_code");
     out["status_id"] = code == 0 ? 1 : 2;
     out["status_code"] = std::to_string(code);
+    say(out, "status_detail", line_->text("ended"));
   }
   if (type == "session_start") {
-    object more{{"command", array()}, {"secrets", array()}};
-    for (const char* key : {"command", "secrets", "mode"})
+    object& more = out["unmapped"].as_object()["warder"].as_object();
+    for (const char* key : {"command", "secrets", "mode", "uid", "user", "host", "cwd",
+                            "config_sha256", "profile", "kernel"})
       if (const auto* value = line_->members.if_contains(key)) more[key] = *value;
-    for (const auto& [key, value] : more)
-      out["unmapped"].as_object()["warder"].as_object()[key] = value;
   }
   return out;
 }

@@ -40,15 +40,33 @@ std::map<std::string, std::string> bodies() {
   start.policy_sha256 = std::string(64, 'c');
   start.command = {"git", "clone"};
   start.secrets = {"github"};
+  start.uid = 1000;
+  start.user = "ann";
+  start.host = "h";
+  start.cwd = "/ws";
+  start.config_sha256 = std::string(64, 'f');
+  start.profile = "codex";
+  start.kernel = "6.1";
   start.previous = "old.jsonl 3 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
   SessionEnd end;
   end.session = "s1";
   end.exit_code = 137;
   end.exchanges = 7;
   end.refused = 2;
+  end.ended = "signal";
+  end.execs = 4;
+  end.missing_execs = 1;
+  end.files = 1;
+  const Exec exec{"s1", 1, 7, 1, "/usr/bin/git", "/ws", {"git", "status"}, 0, 1, "", "launcher"};
+  const FilesChanged files{"s1", {{"a|b`c", "created"}}, 3, 0, "partial", "runner"};
+  const BoundState bound{"s1", "memory", "2GiB", "cgroup v2", "reached", 2147483648};
   return {
       {"session_start", body_of(Record(start))},
       {"session_end", body_of(Record(end))},
+      {"exec", body_of(Record(exec))},
+      {"exit", body_of(Record(Exit{"s1", 1, 7, 137, 9, "launcher"}))},
+      {"files", body_of(Record(files))},
+      {"limit", body_of(Record(bound))},
       {"dns", body_of(Record(DnsQuery{"s1", "evil.test", "A", "NXDOMAIN", Reason::name_not_allowed,
                                       1, "no"}))},
       {"dial", body_of(Record(Dial{"s1", "transparent", "https://api.test", "api", "t.yaml:3"}))},

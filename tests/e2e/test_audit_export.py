@@ -85,7 +85,7 @@ def faults(event):
 
 
 def export(bench, file, code=0):
-    done = bench.warder_command("audit", "export", "--format", "ocsf", file, creates=["audit", "every.jsonl", "bad.jsonl"])
+    done = bench.warder_command("audit", "export", "--format", "ocsf", file, creates=["audit", "made", "every.jsonl", "bad.jsonl"])
     assert done.code == code, done
     assert SECRET not in done.text
     return [json.loads(line) for line in done.text.splitlines()]
@@ -102,7 +102,7 @@ def test_a_real_log(bench, echo):
         leaf = hashlib.sha256(b"\0" + lines[event["metadata"]["sequence"]]).digest()
         assert event["metadata"]["uid"].removesuffix("/finding") == base64.b64encode(leaf).decode()
     classes = {e["class_uid"] for e in events}
-    assert {2004, 4002, 4003, 6002} <= classes, classes
+    assert {1007, 2004, 4002, 4003, 6002} <= classes, classes
     assert len({e["metadata"]["uid"] for e in events}) == len(events)
     allowed = [e for e in events if e["class_uid"] == 4002 and e["action_id"] == 4]
     intent, receipt = allowed

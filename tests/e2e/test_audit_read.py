@@ -1,6 +1,7 @@
 """`warder audit tail`, `query` and `report`: what the records say, to read, and nothing that a terminal obeys."""
 
 import json
+import os
 import re
 import subprocess
 import time
@@ -22,7 +23,7 @@ def log(bench, echo):
 
 
 def audit(bench, *args, **more):
-    return bench.warder_command("audit", *args, creates=["audit", "every.jsonl", "bad.jsonl"], **more)
+    return bench.warder_command("audit", *args, creates=["audit", "made", "every.jsonl", "bad.jsonl"], **more)
 
 
 def query(bench, log, *args):
@@ -136,6 +137,10 @@ def test_report_tells_what_happened(bench, log):
     report = done.json
     assert report["verdict"] == "intact" and report["verification"]["outcome"] == "intact"
     session, = report["sessions"]
+    assert session["how"] == "exit" and session["uid"] == str(os.getuid()) and session["cwd"] == str(bench.ws), session
+    assert any(p["program"].endswith("/curl") and p["count"] == 4 for p in report["programs"]), report["programs"]
+    assert {"change": "created", "file": "made", "count": 1} in report["files"], report["files"]
+    assert report["other_types"] == [], report["other_types"]
     assert session["exit_code"] == 3 and session["command"][0] == "/bin/sh" and session["secrets"] == ["tok"], session
     hosts = {h["host"]: h for h in report["hosts"]}
     assert hosts["https://api.test"]["allowed"] == 1 and hosts["https://api.test"]["refused"] == 1, hosts

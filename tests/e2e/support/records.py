@@ -1,4 +1,4 @@
-"""A log with many kinds of records in it, and lines of the kinds that no short run makes."""
+"""Logs with many kinds of records in them, and a file with all kinds that verifies as nothing."""
 
 import json
 import subprocess
@@ -11,16 +11,6 @@ GOLDEN = REPO / "tests/audit/golden"
 ESCAPES = "\x1b]0;owned\x07\x1b[31mred\u202e"
 
 FRAME = {"v": 1, "seq": 0, "time": "2026-11-29T12:00:00.000000Z", "mono_ns": 5}
-# Of types that FORMAT.md knows, or will: what a launcher tells of programs, files and limits.
-TOLD = [
-    {"type": "exec", "session": "s1", "exec": 1, "pid": 7, "parent": 1, "path": "/usr/bin/git", "cwd": "/ws",
-     "argv": ["git", "status"], "left_out": 0, "count": 1, "note": "", "told_by": "launcher"},
-    {"type": "exit", "session": "s1", "exec": 1, "pid": 7, "exit_code": 1, "signal": 0, "told_by": "launcher"},
-    {"type": "files", "session": "s1", "changes": [{"name": "a|b`c", "change": "created"}], "git_objects": 0, "more": 0,
-     "note": "", "told_by": "launcher"},
-    {"type": "limit", "session": "s1", "name": "memory", "value": "2GiB", "mechanism": "cgroup v2", "state": "reached",
-     "used": 2147483648},
-]
 UNKNOWN = {"type": "of_the_future", "session": "s1", "deep": {"a": [1, "x"]}}
 
 
@@ -37,7 +27,7 @@ def every_type(directory):
     refused = json.loads((GOLDEN / "intent.json").read_text())
     refused.update(decision="deny", reason="not_authenticated", method="", uses=[], authority="tcp://api.test:443")
     raw = {**refused, "reason": "port_not_allowed", "protocol": "tcp"}
-    lines = [*golden_lines(), *map(line, [*TOLD, UNKNOWN]),
+    lines = [*golden_lines(), line(UNKNOWN),
              *(json.dumps(r, ensure_ascii=False, separators=(",", ":")) for r in (refused, raw))]
     path = directory / "every.jsonl"
     path.write_text("\n".join(lines) + "\n")
@@ -49,8 +39,8 @@ def varied_run(bench):
     script = (f"curl -sS -o /dev/null {BEARER} https://api.test/headers; "
               "curl -sS -o /dev/null -X DELETE https://api.test/ok; "
               f"curl -sS -o /dev/null {BEARER} https://other.test/ok; "
-              "curl -sS https://evil.test/; exit 3")
-    return bench.run(["/bin/sh", "-c", script, ESCAPES])
+              "curl -sS https://evil.test/; echo > made; exit 3")
+    return bench.run(["/bin/sh", "-c", script, ESCAPES], creates=["made"])
 
 
 def gateway_run(bench):
