@@ -1,5 +1,6 @@
 #include "audit/json_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -86,6 +87,23 @@ void append_escaped(std::string& out, std::string_view text, std::size_t limit) 
 std::string printable(std::string_view text) {
   std::string out;
   append_escaped(out, text, 16 * 1024);
+  return out;
+}
+
+std::string harmless(std::string_view json) {
+  std::string out;
+  for (std::size_t at = 0; at < json.size();) {
+    const Character character = decode(json.substr(at));
+    const std::string_view bytes = json.substr(at, std::max<std::size_t>(character.bytes, 1));
+    if (character.bytes == 0) {
+      out += kReplacement;
+    } else if (is_escaped(character.code)) {
+      append_character(out, character.code, bytes);
+    } else {
+      out += bytes;
+    }
+    at += bytes.size();
+  }
   return out;
 }
 

@@ -16,6 +16,9 @@ void append_escaped(std::string& out, std::string_view text, std::size_t limit);
 // The same for a terminal: no byte that a terminal obeys.
 std::string printable(std::string_view text);
 
+// The text as it is, quotes and backslashes too, but for what a terminal obeys, which becomes \uXXXX: JSON means the same.
+std::string harmless(std::string_view json);
+
 // Writes `"key":value` members, in the order of the calls, to the end of `out`.
 class Members {
  public:

@@ -203,8 +203,7 @@ struct Receipt {
   std::chrono::microseconds total{0};
 };
 
-using Record =
-    std::variant<SessionStart, SessionEnd, Exec, Exit, FilesChanged, DnsQuery, Dial, SecretChange,
-                 PolicyChange, Approval, Intent, Receipt, BoundState>;
+using Record = std::variant<SessionStart, SessionEnd, Exec, Exit, FilesChanged, DnsQuery, Dial,
+                            SecretChange, PolicyChange, Approval, Intent, Receipt, BoundState>;
 
 }  // namespace warder::audit

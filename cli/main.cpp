@@ -9,7 +9,7 @@
 
 #include "cli/apply_command.hpp"
 #include "cli/approve_command.hpp"
-#include "cli/audit_command.hpp"
+#include "cli/audit_options.hpp"
 #include "cli/check_command.hpp"
 #include "cli/demo_command.hpp"
 #include "cli/diff_command.hpp"
@@ -44,6 +44,7 @@ constexpr const char* kFooter = R"(Examples:
   warder approve                                         answer what a rule with `action: ask` waits for
   warder learn --out warder.yaml -- npm ci               the smallest policy that would allow what this does
   warder audit verify                                    check the record of the last run
+  warder audit report                                    what the records tell, for somebody who was not there
 
 Exit codes: the command's own; 128+n for a signal; 126/127 as a shell; 2 configuration; 125 Warder itself;
 124 --time is up, 137 another limit ended the command.)";
@@ -239,21 +240,6 @@ void add_reload(CLI::App& app, ReloadArgs& args, int& code) {
                    "its admin socket (without it: the only gateway or run of yours)")
       ->type_name("SOCK");
   reload->callback([&args, &code] { code = reload_command(args); });
-}
-
-void add_audit(CLI::App& app, AuditVerifyArgs& args, int& code) {
-  CLI::App* audit = app.add_subcommand("audit", "look at and check audit records");
-  audit->require_subcommand(1);
-  CLI::App* verify = audit->add_subcommand("verify", "check that every record is there and intact");
-  verify->add_option("FILE", args.files, "audit files (without one: the last run's)");
-  verify->add_option("--key", args.key, "verifier key to trust (without it: this host's own)")
-      ->type_name("VKEY");
-  verify->add_option("--anchor", args.anchors, "a checkpoint that was kept elsewhere; may repeat")
-      ->type_name("FILE")
-      ->take_all()
-      ->expected(1);
-  verify->add_flag_callback("--json", [&args] { args.json = Json::yes; }, "print JSON");
-  verify->callback([&args, &code] { code = audit_verify_command(args); });
 }
 
 constexpr const char* kApproveFooter =
@@ -487,8 +473,8 @@ int command_line(int argc, char** argv) {
   add_reload(app, reload, code);
   ApproveArgs approve;
   add_approve(app, approve, code);
-  AuditVerifyArgs verify;
-  add_audit(app, verify, code);
+  AuditArgs audit;
+  add_audit(app, audit, code);
   SecretArgs secret;
   add_secret(app, secret, code);
   CloneArgs clones;

@@ -194,9 +194,9 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   tree.set_variables(env);
   Bounds bounds = welcome->bounds;
   bounds.beneath(spec.bounds);
-  Sandbox sandbox =
-      start_sandbox(spec, {welcome->ca_pem, welcome->ca_hash, caller_trust()}, std::move(env),
-                    std::move(covered), std::move(frozen), tree, {bounds, name_of(welcome->session)});
+  Sandbox sandbox = start_sandbox(spec, {welcome->ca_pem, welcome->ca_hash, caller_trust()},
+                                  std::move(env), std::move(covered), std::move(frozen), tree,
+                                  {bounds, name_of(welcome->session)});
   hand_over(socket.get(), sandbox);
   const json::value answer = receive_json(socket.get());
   if (const json::value* error = answer.as_object().if_contains("error")) {

@@ -154,7 +154,7 @@ struct RunService::Run {
   RunRequest request;
   std::shared_ptr<const Config> config;  // that it began with
   RunWelcome welcome;
-  unsigned uid = 0;  // whose it is
+  unsigned uid = 0;               // whose it is
   std::vector<HeldBound> bounds;  // what became of them, as it says at its end
   std::shared_ptr<Session> session;
   std::unique_ptr<RunRecords> records;  // from its start on

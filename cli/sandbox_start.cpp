@@ -41,8 +41,8 @@ fs::path launcher_path() { return executable_directory() / "warder-sandbox"; }
 
 Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
                       std::map<std::string, std::string> env, std::vector<fs::path> covered,
-                      std::vector<fs::path> frozen, const WorkingTree& tree, const RunBounds& bounds,
-                      std::vector<HomeTree> home) {
+                      std::vector<fs::path> frozen, const WorkingTree& tree,
+                      const RunBounds& bounds, std::vector<HomeTree> home) {
   std::vector<fs::path> writable = spec.read_write;
   writable.push_back(spec.workspace);
   refuse_links(frozen, writable);

@@ -33,8 +33,7 @@ Sandbox start_sandbox(const RunSpec& spec, const SandboxTrust& trust,
                       std::map<std::string, std::string> env,
                       std::vector<std::filesystem::path> covered,
                       std::vector<std::filesystem::path> frozen, const WorkingTree& tree,
-                      const RunBounds& bounds,
-                      std::vector<HomeTree> home = {});
+                      const RunBounds& bounds, std::vector<HomeTree> home = {});
 // Lets CMD run. Throws RunRefused.
 void let_go(Sandbox& sandbox);
 
