@@ -197,13 +197,14 @@ RunOutcome run_behind_gateway(const RunSpec& spec, const fs::path& path) {
   Sandbox sandbox = start_sandbox(spec, {welcome->ca_pem, welcome->ca_hash, caller_trust()},
                                   std::move(env), std::move(covered), std::move(frozen), tree,
                                   {bounds, name_of(welcome->session)});
+  // Whatever fails from here on, the gateway has to hear of.
+  const FileListing before = files.get();
   hand_over(socket.get(), sandbox);
   const json::value answer = receive_json(socket.get());
   if (const json::value* error = answer.as_object().if_contains("error")) {
     throw RunRefused(error->is_string() ? std::string(error->as_string()) : "refused", 125);
   }
   Listening listening(socket.get(), spec.announce, spec.summon);
-  const FileListing before = files.get();
   RunOutcome outcome;
   RunChannel channel(socket.get());
   RemotePublishRecorder publish_recorder(channel);

@@ -37,6 +37,31 @@ fs::path caller_home() {
   return home != nullptr ? home : "";
 }
 
+// What was begun and never came to its end, typically because the sandbox had died before it was let go: nothing goes
+// into it any more, and the record says so.
+class EndOfFailed {
+ public:
+  EndOfFailed(PublishedPorts& published, GatewayProcess& gateway, audit::Log& log,
+              const Session& session)
+      : published_(published), gateway_(gateway), log_(log), session_(session) {}
+  EndOfFailed(const EndOfFailed&) = delete;
+  ~EndOfFailed() {
+    if (is_over_) return;
+    published_.close();
+    gateway_.stop();
+    (void)record_end(log_, session_, kNothingRun, nullptr, true);
+  }
+  void is_over() { is_over_ = true; }
+
+ private:
+  static constexpr int kNothingRun = 125;
+  PublishedPorts& published_;
+  GatewayProcess& gateway_;
+  audit::Log& log_;
+  const Session& session_;
+  bool is_over_ = false;
+};
+
 }  // namespace
 
 RunOutcome run_sandboxed(const RunSpec& spec) {
@@ -97,6 +122,8 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
                     {::getuid(), spec.workspace, spec.profile}) ||
       !record_held(*log, *session, sandbox.bounds()))
     throw RunRefused("the audit log cannot be written: nothing was run", 125);
+  LogPublishRecorder publish_recorder(*log, *session);
+  EndOfFailed end_of_failed(published, gateway, *log, *session);
   gateway.start();
   gateway.serve_sandbox(session, std::move(sandbox.listeners()));
   CurrentConfig current(std::make_shared<const Config>(spec.config));
@@ -114,13 +141,13 @@ RunOutcome run_sandboxed(const RunSpec& spec) {
     return std::all_of(packets.begin(), packets.end(),
                        [&](const std::string& packet) { return records.take(packet); });
   });
-  LogPublishRecorder publish_recorder(*log, *session);
   published.open(sandbox.pid(), publish_recorder);
   for (const std::string& line : published.lines()) {
     if (spec.announce) spec.announce(line);
   }
   let_go(sandbox);
   outcome.exit_code = sandbox.wait();
+  end_of_failed.is_over();
   published.close();
 
   reader.join();

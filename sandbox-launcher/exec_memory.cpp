@@ -83,7 +83,10 @@ void read_arguments(const ExecCall& call, ExecBegun& into) {
   std::uint64_t at = call.argv;
   std::size_t room = kMostCommandBytes;
   for (std::uint32_t seen = 0; at != 0 && seen < kMostCounted;) {
-    const std::size_t want = kPage - at % kPage;
+    // A pointer may lie across two pages, where nobody has aligned it.
+    const std::size_t to_page_end = kPage - at % kPage;
+    const std::size_t want =
+        std::max(to_page_end - to_page_end % sizeof(std::uint64_t), sizeof(std::uint64_t));
     const std::size_t count = peek(call.thread, at, pointers.data(), want) / sizeof(std::uint64_t);
     if (count == 0) {
       into.unread = true;

@@ -66,7 +66,7 @@ inline int strict_verdict(X509* leaf, X509* trusted, std::chrono::system_clock::
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "warder-XXXXXX").string();
+    std::string pattern = (std::filesystem::temp_directory_path() / "warder-test-XXXXXX").string();
     REQUIRE(::mkdtemp(pattern.data()) != nullptr);
     path_ = pattern;
   }

@@ -16,10 +16,10 @@ from support.marks import both_users
 SUPPORT = Path(__file__).parent / "support"
 SANDBOX_CHECKS = ["user_namespace", "network_namespace", "network_setup", "redirect",
                   "captured_connection", "bubblewrap", "nested_user_namespace", "file_view",
-                  "system_call_filter", "memory_file", "locked_memory", "core_dumps",
+                  "system_call_filter", "user_notification", "memory_file", "locked_memory", "core_dumps",
                   "state_directory", "runtime_directory", "entropy", "clock", "run",
                   "no_privileges", "terminal_injection", "shared_memory"]
-WISHES = ["ipv6", "landlock", "cgroups", "user_notification", "pidfd_exit_info", "overlay"]   # and the one need among them
+WISHES = ["ipv6", "landlock", "cgroups", "pidfd_exit_info", "overlay"]
 KEYS = {"name", "state", "needed", "for", "errno", "said", "cause", "why", "follows_from", "fix",
         "milliseconds"}
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a mount of its own")
@@ -298,12 +298,13 @@ def test_directories(place):
 
 
 @both_users
-def test_under_somebody_elses_supervisor_nothing_runs(place):
-    """The kernel gives no second one, and what is executed could not be recorded."""
+def test_under_a_supervisor_of_system_calls_nothing_runs(place):
+    """The kernel gives no second one, and nothing is executed that is not told of."""
     report = doctor(place, *wrapped(place, "listener"))
     check = report["by"]["user_notification"]
     assert check["state"] == "refused" and check["errno"] == "EBUSY" and check["needed"], check
-    assert report["exit"] == 1, failed(report)
+    assert report["exit"] == 1 and report["works"] is False, report
+    assert report["by"]["run"]["follows_from"] == "user_notification", failed(report)
 
 
 @needs_root

@@ -194,6 +194,41 @@ print(os.waitpid(child, 0)[1])
     assert len(closed) == 1 and closed[0]["argv"] == [], execs(done)
 
 
+def test_attack_an_argv_that_nobody_aligned_is_read(bench):
+    """Its first pointer lies across two pages: the kernel takes that, and so do we."""
+    done = bench.python("""
+import ctypes, mmap, os
+pages = mmap.mmap(-1, 8192)
+base = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+texts = [ctypes.create_string_buffer(text) for text in (b'true', b'unaligned')]
+argv = b''.join(ctypes.addressof(text).to_bytes(8, 'little') for text in texts) + bytes(8)
+ctypes.memmove(base + 4096 - 4, argv, len(argv))
+child = os.fork()
+if child == 0:
+    ctypes.CDLL(None).execve(b'/bin/true', ctypes.c_void_p(base + 4096 - 4), None)
+print(os.waitpid(child, 0)[1])
+""", creates=("client.py", "wire.py"))
+    assert done.text.strip() == "0", done
+    assert [(r["argv"], r["note"]) for r in named(done, "true")] == [(["true", "unaligned"], "")]
+
+
+def test_attack_the_first_process_keeps_its_limits(bench):
+    """It has CMD's uid: with no file to open, it could not say who executed what, and how that ended."""
+    done = bench.python("""
+import os, resource, subprocess
+try:
+    resource.prlimit(1, resource.RLIMIT_NOFILE, (3, 3))
+    print('taken')
+except PermissionError:
+    print('refused')
+resource.prlimit(os.getpid(), resource.RLIMIT_CORE, (0, 0))
+subprocess.run(['/bin/sh', '-c', 'exec /bin/true after'])
+""", creates=("client.py", "wire.py"))
+    assert done.text.strip() == "refused", done
+    after, = named(done, "true")
+    assert after["parent"] == execs(done)[0]["pid"] and exit_of(done, after), after
+
+
 def test_processes_that_are_killed_while_they_wait_hold_nothing_up(bench):
     done = bench.python("""
 import os, random, signal, time

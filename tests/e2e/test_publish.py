@@ -1,6 +1,7 @@
 """--publish: this machine reaches a service in the sandbox, and the sandbox reaches nothing through it."""
 
 import base64
+import fcntl
 import hashlib
 import os
 import re
@@ -14,6 +15,7 @@ import urllib.request
 
 import pytest
 
+from support import processes
 from support.daemon import Daemon, free_port
 from support.marks import both_users
 
@@ -311,6 +313,54 @@ def test_attack_the_process_that_joins_the_network_can_do_nothing_else(bench):
     while os.path.exists(f"/proc/{pid}") and "\nState:\tZ" not in open(f"/proc/{pid}/status").read():
         assert time.monotonic() < deadline, "it outlives warder"
         time.sleep(0.1)
+
+
+def test_attack_connections_come_while_a_run_fails(bench):
+    """The sandbox dies before CMD begins: what accepts ends before what it records into, and the record has an end."""
+    out, full = os.pipe()
+    fcntl.fcntl(full, fcntl.F_SETPIPE_SZ, 4096)
+    os.write(full, b"x" * 4096)             # warder waits at its first line, its ports open already
+    port = free_port()
+    process = bench.start(["true"], args=["--publish", f"{port}:3000"], stderr=full)
+    os.close(full)
+    over = threading.Event()
+
+    def knock():
+        while not over.is_set():
+            try:
+                with socket.create_connection(("127.0.0.1", port), 1) as sock:
+                    sock.settimeout(0.05)
+                    sock.sendall(b"x")
+                    sock.recv(1)
+            except OSError:
+                pass
+
+    def launchers():
+        return [pid for pid in processes.children(process.pid)
+                if b"--control" in open(f"/proc/{pid}/cmdline", "rb").read()]
+
+    deadline = time.monotonic() + PATIENCE
+    knocking = [threading.Thread(target=knock) for _ in range(8)]
+    for each in knocking:
+        each.start()
+    try:
+        while not any(r["type"] == "receipt" for r in bench.records()):
+            assert time.monotonic() < deadline, "nothing is published"
+            time.sleep(0.1)
+        launcher, = launchers()
+        os.kill(launcher, signal.SIGKILL)
+        while "\nState:\tZ" not in open(f"/proc/{launcher}/status").read():
+            time.sleep(0.05)
+        with os.fdopen(out, "rb") as said:
+            text = said.read().lstrip(b"x").decode()
+        assert process.wait(PATIENCE) == 125 and "the sandbox is gone; nothing was run" in text, text
+    finally:
+        over.set()
+        for each in knocking:
+            each.join()
+    done = bench.check_end()
+    end, = [r for r in done.records if r["type"] == "session_end"]
+    assert (end["ended"], end["exit_code"]) == ("gone", 125), end
 
 
 def test_attack_a_server_that_holds_all_costs_no_more_than_the_bound(bench):

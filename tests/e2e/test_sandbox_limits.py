@@ -130,10 +130,14 @@ def test_a_fork_bomb_stays_within_pids(bench, echo):
 @both_users
 def test_pids_of_two_sandboxes_are_counted_apart(bench, echo):
     bench.write("bomb.py", BOMB)
-    both = [bench.start([PYTHON, "-B", "bomb.py"], args=["--pids", "40"]) for _ in range(2)]
+    bench.config()
+    text = (bench.ws / "t.yaml").read_text()
+    bench.write("u.yaml", text.replace("audit/audit.jsonl", "audit/other.jsonl"))
+    both = [bench.start([PYTHON, "-B", "bomb.py"], args=["--pids", "40"], config=config)
+            for config in ("t.yaml", "u.yaml")]
     for process in both:
         out, err = process.communicate(timeout=60)
-        assert 30 <= int(out.split()[0]) <= 40, err
+        assert out and 30 <= int(out.split()[0]) <= 40, err
     bench.check_end()
 
 

@@ -50,7 +50,7 @@ def host_state(directory: Path, user) -> dict:
             return False
         try:
             return (user and entry.stat(follow_symlinks=False).st_uid == user.uid) or \
-                re.match(r"\.?warder-(?!e2e)", entry.name)
+                re.match(r"\.?warder-(?!e2e|test-)", entry.name)
         except OSError:
             return False
     def warders(top):
