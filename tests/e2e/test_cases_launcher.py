@@ -464,7 +464,7 @@ show(looked=looked, found=found, parents=attempt(lambda: open("/proc/1/mem", "rb
 
 @both_users
 def test_br_125_no_private_key_can_be_found_inside(bench, echo):
-    control = bench.write("mine.key", "-----BEGIN PRIVATE KEY-----\nnot one\n")
+    control = bench.write("mine.txt", "-----BEGIN PRIVATE KEY-----\nnot one\n")
     done = bench.python(SEARCH)
     seen, = done.lines
     assert seen["found"] == [str(control)] and seen["looked"] > 50, seen    # the search finds what is there
