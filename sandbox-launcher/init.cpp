@@ -52,8 +52,11 @@ int code_of(int status) {
 }
 
 [[noreturn]] void execute(char** argv, Foreground foreground, const InsideBounds& bounds) {
+  // Else it could signal the host's processes that `warder` shares a group with. Where there is a terminal that CMD is
+  // not given, it stays in that group, and the filter refuses to signal it.
+  const Fd terminal(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (foreground == Foreground::yes || !terminal) ::setpgid(0, 0);
   if (foreground == Foreground::yes) {
-    ::setpgid(0, 0);
     ::tcsetpgrp(STDIN_FILENO, ::getpid());  // every signal is blocked here, SIGTTOU too
   }
   for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU}) {

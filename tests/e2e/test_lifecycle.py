@@ -207,6 +207,88 @@ def test_ctrl_z_stops_the_run_and_fg_continues_it(bench, echo):
     bench.check_end()
 
 
+SIGNAL_THE_GROUP = """
+import os, signal
+signal.signal(signal.SIGUSR2, lambda *_: print('mine', flush=True))
+for what in (lambda: os.kill(0, signal.SIGUSR2), lambda: os.setpriority(os.PRIO_PGRP, 0, 19)):
+    try:
+        what()
+        print('done', flush=True)
+    except PermissionError:
+        print('refused', flush=True)
+"""
+
+
+@both_users
+def test_attack_a_signal_to_the_own_group_stays_inside(bench, echo):
+    """Without a terminal the group is CMD's own: who started warder, in the same script, hears nothing."""
+    bench.write("group.py", SIGNAL_THE_GROUP)
+    bench.config()
+    bench.own()
+    line = " ".join(f"'{a}'" for a in bench.argv(["/usr/bin/python3", "-B", "group.py"]))
+    done = subprocess.run(["setsid", "-w", "sh", "-c", f"{line}; echo \"after $? $(nice)\""], cwd=bench.ws,
+                          env=bench.environment(), capture_output=True, timeout=30)
+    assert done.stdout == b"mine\ndone\ndone\nafter 0 0\n", done
+
+
+@both_users
+def test_attack_a_pipeline_at_a_terminal_is_not_signalled(bench, echo):
+    """There the group is the whole job's, for Ctrl-C: from inside it cannot be named."""
+    bench.write("group.py", SIGNAL_THE_GROUP)
+    bench.config()
+    bench.own()
+    bench.before, bench.known = oracles.tree(bench.ws), processes.children(os.getpid())
+    shell = Terminal(["/bin/bash", "--norc", "-i"], bench.ws, bench.environment({"PS1": "$ "}))
+    bench.running.append(shell.process)
+    try:
+        shell.expect(r"\$ ")
+        line = " ".join(f"'{a}'" for a in bench.argv(["/usr/bin/python3", "-B", "group.py"]))
+        shell.send(f"{line} | (cat; echo read$((1)) $(nice))\n")
+        shell.expect("refused\r\nrefused\r\nread1 0\r", 20)
+        shell.send("exit\n")
+        shell.wait()
+    finally:
+        shell.close()
+    bench.check_end()
+
+
+def test_attack_who_stops_often_is_continued_by_one_fg(bench, echo):
+    bench.write("stops.py", """
+import os, signal, sys, time
+print('up', flush=True)
+parent = os.getpid()
+if os.fork() == 0:
+    os.setsid()
+    for _ in range(20):
+        os.kill(parent, signal.SIGSTOP)
+        time.sleep(0.05)
+        os.kill(parent, signal.SIGCONT)
+        time.sleep(0.05)
+    os.kill(parent, signal.SIGSTOP)
+    os._exit(0)
+time.sleep(4)
+print('finished')
+""")
+    bench.config()
+    bench.own()
+    bench.before, bench.known = oracles.tree(bench.ws), processes.children(os.getpid())
+    shell = Terminal(["/bin/bash", "--norc", "-i"], bench.ws, bench.environment({"PS1": "$ "}))
+    bench.running.append(shell.process)
+    try:
+        shell.expect(r"\$ ")
+        line = " ".join(f"'{a}'" for a in bench.argv(["/usr/bin/python3", "-B", "stops.py"]))
+        shell.send(line + "\n")
+        shell.expect("Stopped", 20)
+        time.sleep(5)               # it has stopped another 20 times
+        shell.send("fg\n")
+        shell.expect("finished\r", 20)
+        shell.send("exit\n")
+        shell.wait()
+    finally:
+        shell.close()
+    bench.check_end()
+
+
 def test_the_sandbox_cannot_type_into_the_users_terminal(bench, echo, terminal):
     """TIOCSTI would put a command into the shell that the user returns to."""
     bench.write("client.py", "import fcntl, termios, sys\n"
