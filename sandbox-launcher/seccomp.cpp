@@ -171,6 +171,12 @@ void add_rules(const Filter& filter) {
   // The first process has the workload's uid: with fewer files to open it could not say who executed what, and how it
   // ended.
   refuse_when(filter, "prlimit64", kRefuse, 0, kLow32, 1);
+  // Nor could it tell a signal of `warder` from one with a made-up sender.
+  refuse_when(filter, "rt_sigqueueinfo", kRefuse, 0, kLow32, 1);
+  refuse_when(filter, "rt_tgsigqueueinfo", kRefuse, 0, kLow32, 1);
+  const scmp_arg_cmp with_info{2, SCMP_CMP_NE, 0, 0};
+  must(seccomp_rule_add_array(filter.get(), kRefuse, number_of("pidfd_send_signal"), 1, &with_info),
+       "pidfd_send_signal");
   // Both put characters into the terminal's input, to be read by the shell that started us.
   constexpr std::uint64_t kTiocLinux = 0x541c;
   refuse_when(filter, "ioctl", kRefuse, 1, kLow32, TIOCSTI);

@@ -252,22 +252,31 @@ def test_attack_a_pipeline_at_a_terminal_is_not_signalled(bench, echo):
     bench.check_end()
 
 
-def test_attack_who_stops_often_is_continued_by_one_fg(bench, echo):
+def test_attack_what_a_stopped_command_left_running_stops_too(bench, echo):
+    """While the job is stopped nobody looks at its limits: it cannot go on in a session of its own."""
     bench.write("stops.py", """
-import os, signal, sys, time
+import ctypes, os, signal, time
 print('up', flush=True)
-parent = os.getpid()
-if os.fork() == 0:
-    os.setsid()
-    for _ in range(20):
-        os.kill(parent, signal.SIGSTOP)
-        time.sleep(0.05)
-        os.kill(parent, signal.SIGCONT)
-        time.sleep(0.05)
-    os.kill(parent, signal.SIGSTOP)
-    os._exit(0)
-time.sleep(4)
-print('finished')
+parent, libc = os.getpid(), ctypes.CDLL(None)
+info = (ctypes.c_int * 32)(signal.SIGCONT, 0, -1, 0, 0, 0, 1)      # SI_QUEUE, of process 0
+pidfd = libc.syscall(434, 1, 0)
+for how in range(4):
+    if os.fork() == 0:
+        os.setsid()
+        while os.getppid() == parent:
+            if how == 1:
+                os.kill(1, signal.SIGCONT)
+            elif how == 2:
+                libc.syscall(129, 1, signal.SIGCONT, info)
+            elif how == 3:
+                libc.syscall(424, pidfd, signal.SIGCONT, info, 0)
+            else:
+                print('tick', flush=True)
+                time.sleep(0.1)
+        os._exit(0)
+time.sleep(1)
+os.kill(parent, signal.SIGSTOP)
+print('finished', flush=True)
 """)
     bench.config()
     bench.own()
@@ -279,7 +288,13 @@ print('finished')
         line = " ".join(f"'{a}'" for a in bench.argv(["/usr/bin/python3", "-B", "stops.py"]))
         shell.send(line + "\n")
         shell.expect("Stopped", 20)
-        time.sleep(5)               # it has stopped another 20 times
+        time.sleep(1)
+        shell.send("echo pro$((1))mpt\n")
+        shell.expect("pro1mpt\r")
+        time.sleep(3)
+        shell.send("echo pro$((2))mpt\n")
+        between = shell.expect(r"([\s\S]*)pro2mpt\r")[1]
+        assert b"tick" not in between and b"finished" not in between, between
         shell.send("fg\n")
         shell.expect("finished\r", 20)
         shell.send("exit\n")
