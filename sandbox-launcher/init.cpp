@@ -52,8 +52,11 @@ int code_of(int status) {
 }
 
 [[noreturn]] void execute(char** argv, Foreground foreground, const InsideBounds& bounds) {
+  // Else it could signal the host's processes that `warder` shares a group with. Where there is a terminal that CMD is
+  // not given, it stays in that group, and the filter refuses to signal it.
+  const Fd terminal(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (foreground == Foreground::yes || !terminal) ::setpgid(0, 0);
   if (foreground == Foreground::yes) {
-    ::setpgid(0, 0);
     ::tcsetpgrp(STDIN_FILENO, ::getpid());  // every signal is blocked here, SIGTTOU too
   }
   for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP, SIGTTIN, SIGTTOU}) {
@@ -94,17 +97,19 @@ class Init {
       if (!WIFSTOPPED(status))
         end = status;
       else if (foreground_ == Foreground::yes)
-        (void)!::write(status_, kStoppedLine, std::strlen(kStoppedLine));
+        stop_all();
     }
   }
 
   void pass_on(const signalfd_siginfo& what) {
     const int number = static_cast<int>(what.ssi_signo);
     if (number == SIGCONT && foreground_ == Foreground::yes) {
+      // Only from outside. The filter lets nobody inside say so with a sender of his choice.
+      if (what.ssi_pid != 0) return;
       if (what.ssi_code == SI_QUEUE && what.ssi_int == static_cast<int>(Continued::in_foreground)) {
         ::tcsetpgrp(STDIN_FILENO, command_);
       }
-      ::kill(-command_, SIGCONT);
+      ::kill(-1, SIGCONT);
       return;
     }
     // The terminal's own signals reach CMD by themselves, as a member of its process group.
@@ -112,6 +117,12 @@ class Init {
   }
 
  private:
+  // `warder` stops next, and with it the gateway and whoever looks at the limits: nothing goes on without them.
+  void stop_all() const {
+    ::kill(-1, SIGSTOP);
+    (void)!::write(status_, kStoppedLine, std::strlen(kStoppedLine));
+  }
+
   const pid_t command_;
   const Foreground foreground_;
   const int status_;

@@ -115,6 +115,12 @@ std::string joined_by_nul(const std::vector<std::string>& arguments) {
   return text;
 }
 
+// In a job of the person's shell that is not CMD's alone, Ctrl-C and the terminal are for the whole job's group.
+Group group_of(const LaunchPlan& plan) {
+  const Fd terminal(::open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC));
+  return plan.foreground == Foreground::no && terminal ? Group::shared : Group::own;
+}
+
 struct Prepared {
   std::vector<std::string> arguments;
   std::vector<Fd> keep;
@@ -138,7 +144,7 @@ Prepared prepare(const LaunchPlan& plan, const Identity& identity, int status) {
   append(prepared.arguments, {"--perms", "0555", "--ro-bind-data",
                               std::to_string(prepared.keep.back().get()), kInitPath});
   const bool pinned = plan.inside.cpus.has_value();
-  prepared.keep.push_back(seccomp_program(pinned ? Pinned::yes : Pinned::no));
+  prepared.keep.push_back(seccomp_program(pinned ? Pinned::yes : Pinned::no, group_of(plan)));
   append(prepared.arguments, {"--seccomp", std::to_string(prepared.keep.back().get())});
   for (const auto& [name, value] : plan.spec.env) {
     append(prepared.arguments, {"--setenv", name, name == "PATH" ? view.path : value});

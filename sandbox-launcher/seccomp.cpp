@@ -9,6 +9,7 @@
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "sandbox-launcher/launch_error.hpp"
 
@@ -139,6 +141,20 @@ void refuse_set_id(const Filter& filter) {
   }
 }
 
+// "My own process group" reaches all of it, in whatever process namespace: `warder` and whoever started it.
+void refuse_own_group(const Filter& filter) {
+  refuse_when(filter, "kill", kRefuse, 0, kLow32, 0);
+  constexpr std::uint64_t kIoGroup = 2;  // IOPRIO_WHO_PGRP
+  for (const auto& [name, which] :
+       {std::pair{"setpriority", std::uint64_t{PRIO_PGRP}}, std::pair{"ioprio_set", kIoGroup}}) {
+    const std::array<scmp_arg_cmp, 2> conditions{
+        {{0, SCMP_CMP_MASKED_EQ, kLow32, which}, {1, SCMP_CMP_MASKED_EQ, kLow32, 0}}};
+    must(seccomp_rule_add_array(filter.get(), kRefuse, number_of(name), conditions.size(),
+                                conditions.data()),
+         name);
+  }
+}
+
 void add_rules(const Filter& filter) {
   for (const char* name : kAbsent) refuse(filter, name, kUnknown);
   for (const char* name : kRefused) refuse(filter, name, kRefuse);
@@ -155,6 +171,12 @@ void add_rules(const Filter& filter) {
   // The first process has the workload's uid: with fewer files to open it could not say who executed what, and how it
   // ended.
   refuse_when(filter, "prlimit64", kRefuse, 0, kLow32, 1);
+  // Nor could it tell a signal of `warder` from one with a made-up sender.
+  refuse_when(filter, "rt_sigqueueinfo", kRefuse, 0, kLow32, 1);
+  refuse_when(filter, "rt_tgsigqueueinfo", kRefuse, 0, kLow32, 1);
+  const scmp_arg_cmp with_info{2, SCMP_CMP_NE, 0, 0};
+  must(seccomp_rule_add_array(filter.get(), kRefuse, number_of("pidfd_send_signal"), 1, &with_info),
+       "pidfd_send_signal");
   // Both put characters into the terminal's input, to be read by the shell that started us.
   constexpr std::uint64_t kTiocLinux = 0x541c;
   refuse_when(filter, "ioctl", kRefuse, 1, kLow32, TIOCSTI);
@@ -163,7 +185,7 @@ void add_rules(const Filter& filter) {
 
 }  // namespace
 
-Fd seccomp_program(Pinned pinned) {
+Fd seccomp_program(Pinned pinned, Group group) {
   const Filter filter(seccomp_init(SCMP_ACT_ALLOW), &seccomp_release);
   if (!filter) throw LaunchError("cannot build the system call filter: out of memory");
   // i386 and x32 have numbers of their own, that the rules do not name.
@@ -173,6 +195,7 @@ Fd seccomp_program(Pinned pinned) {
   must(seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, kBinaryTree), "optimise");
   add_rules(filter);
   if (pinned == Pinned::yes) refuse(filter, "sched_setaffinity", kRefuse);
+  if (group == Group::shared) refuse_own_group(filter);
 
   Fd program(::memfd_create("warder-seccomp", MFD_CLOEXEC));
   if (!program) throw memory_file_error("make a memory file for the system call filter");

@@ -78,9 +78,13 @@ LaunchFailure parse_failure(const std::string& text) {
 }
 
 // CMD has stopped (Ctrl-Z): so do we, and the shell sees its job stop. Afterwards CMD goes on as we do.
-void stop_with(BorrowedTerminal& terminal, int inside) {
+void stop_with(BorrowedTerminal& terminal, Status& status) {
   terminal.take_back();
   ::kill(::getpid(), SIGSTOP);
+  // Whatever it stopped for meanwhile, one `fg` continues it.
+  status.take();
+  (void)status.take_stopped();
+  const pid_t inside = status.init();
   sigval how{};
   how.sival_int = static_cast<int>(terminal.in_foreground() ? Continued::in_foreground
                                                             : Continued::in_background);
@@ -296,7 +300,7 @@ int Sandbox::wait() {
     signalfd_siginfo what{};
     if (::read(signals.get(), &what, sizeof what) == static_cast<ssize_t>(sizeof what))
       forward(what, status_.init());
-    if (status_.take_stopped()) stop_with(terminal, status_.init());
+    if (status_.take_stopped()) stop_with(terminal, status_);
     int status = 0;
     if (::waitpid(pid_, &status, WNOHANG) != pid_) continue;
     pid_ = -1;

@@ -58,10 +58,13 @@ void Status::take() {
 }
 
 bool Status::take_stopped() {
-  const std::size_t at = said_.find(kStoppedLine);
-  if (at == std::string::npos) return false;
-  said_.erase(at, std::strlen(kStoppedLine));
-  return true;
+  // However often: it is one stop to us.
+  bool has_stopped = false;
+  for (std::size_t at = 0; (at = said_.find(kStoppedLine)) != std::string::npos;) {
+    said_.erase(at, std::strlen(kStoppedLine));
+    has_stopped = true;
+  }
+  return has_stopped;
 }
 
 int Status::exit_code(int otherwise) const {

@@ -207,6 +207,103 @@ def test_ctrl_z_stops_the_run_and_fg_continues_it(bench, echo):
     bench.check_end()
 
 
+SIGNAL_THE_GROUP = """
+import os, signal
+signal.signal(signal.SIGUSR2, lambda *_: print('mine', flush=True))
+for what in (lambda: os.kill(0, signal.SIGUSR2), lambda: os.setpriority(os.PRIO_PGRP, 0, 19)):
+    try:
+        what()
+        print('done', flush=True)
+    except PermissionError:
+        print('refused', flush=True)
+"""
+
+
+@both_users
+def test_attack_a_signal_to_the_own_group_stays_inside(bench, echo):
+    """Without a terminal the group is CMD's own: who started warder, in the same script, hears nothing."""
+    bench.write("group.py", SIGNAL_THE_GROUP)
+    bench.config()
+    bench.own()
+    line = " ".join(f"'{a}'" for a in bench.argv(["/usr/bin/python3", "-B", "group.py"]))
+    done = subprocess.run(["setsid", "-w", "sh", "-c", f"{line}; echo \"after $? $(nice)\""], cwd=bench.ws,
+                          env=bench.environment(), capture_output=True, timeout=30)
+    assert done.stdout == b"mine\ndone\ndone\nafter 0 0\n", done
+
+
+@both_users
+def test_attack_a_pipeline_at_a_terminal_is_not_signalled(bench, echo):
+    """There the group is the whole job's, for Ctrl-C: from inside it cannot be named."""
+    bench.write("group.py", SIGNAL_THE_GROUP)
+    bench.config()
+    bench.own()
+    bench.before, bench.known = oracles.tree(bench.ws), processes.children(os.getpid())
+    shell = Terminal(["/bin/bash", "--norc", "-i"], bench.ws, bench.environment({"PS1": "$ "}))
+    bench.running.append(shell.process)
+    try:
+        shell.expect(r"\$ ")
+        line = " ".join(f"'{a}'" for a in bench.argv(["/usr/bin/python3", "-B", "group.py"]))
+        shell.send(f"{line} | (cat; echo read$((1)) $(nice))\n")
+        shell.expect("refused\r\nrefused\r\nread1 0\r", 20)
+        shell.send("exit\n")
+        shell.wait()
+    finally:
+        shell.close()
+    bench.check_end()
+
+
+def test_attack_what_a_stopped_command_left_running_stops_too(bench, echo):
+    """While the job is stopped nobody looks at its limits: it cannot go on in a session of its own."""
+    bench.write("stops.py", """
+import ctypes, os, signal, time
+print('up', flush=True)
+parent, libc = os.getpid(), ctypes.CDLL(None)
+info = (ctypes.c_int * 32)(signal.SIGCONT, 0, -1, 0, 0, 0, 1)      # SI_QUEUE, of process 0
+pidfd = libc.syscall(434, 1, 0)
+for how in range(4):
+    if os.fork() == 0:
+        os.setsid()
+        while os.getppid() == parent:
+            if how == 1:
+                os.kill(1, signal.SIGCONT)
+            elif how == 2:
+                libc.syscall(129, 1, signal.SIGCONT, info)
+            elif how == 3:
+                libc.syscall(424, pidfd, signal.SIGCONT, info, 0)
+            else:
+                print('tick', flush=True)
+                time.sleep(0.1)
+        os._exit(0)
+time.sleep(1)
+os.kill(parent, signal.SIGSTOP)
+print('finished', flush=True)
+""")
+    bench.config()
+    bench.own()
+    bench.before, bench.known = oracles.tree(bench.ws), processes.children(os.getpid())
+    shell = Terminal(["/bin/bash", "--norc", "-i"], bench.ws, bench.environment({"PS1": "$ "}))
+    bench.running.append(shell.process)
+    try:
+        shell.expect(r"\$ ")
+        line = " ".join(f"'{a}'" for a in bench.argv(["/usr/bin/python3", "-B", "stops.py"]))
+        shell.send(line + "\n")
+        shell.expect("Stopped", 20)
+        time.sleep(1)
+        shell.send("echo pro$((1))mpt\n")
+        shell.expect("pro1mpt\r")
+        time.sleep(3)
+        shell.send("echo pro$((2))mpt\n")
+        between = shell.expect(r"([\s\S]*)pro2mpt\r")[1]
+        assert b"tick" not in between and b"finished" not in between, between
+        shell.send("fg\n")
+        shell.expect("finished\r", 20)
+        shell.send("exit\n")
+        shell.wait()
+    finally:
+        shell.close()
+    bench.check_end()
+
+
 def test_the_sandbox_cannot_type_into_the_users_terminal(bench, echo, terminal):
     """TIOCSTI would put a command into the shell that the user returns to."""
     bench.write("client.py", "import fcntl, termios, sys\n"
