@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,7 +39,6 @@ class WorkingTree {
   void finish();
 
  private:
-  std::function<void(const std::string&)> announce_;
   FilesProfile files_;
   std::optional<PackageCache> cache_;
   TreeGuard guard_;

@@ -1,0 +1,103 @@
+"""What a sandbox hides from the look that is taken at the end, and what a user of the host must not lose by it."""
+
+import os
+import stat
+
+import pytest
+
+from support.marks import both_users
+from support.trees import Canary, held, host_git, repository
+
+MAKE_EVIL = r"""
+evil() { mkdir -p $1/objects $1/refs; echo 'ref: refs/heads/main' > $1/HEAD
+         printf '[core]\n\trepositoryformatversion = 0\n\tfsmonitor = "CANARY; false"\n' > $1/config; }
+mkdir sub
+"""
+HIDDEN = {
+    "in a directory that cannot be listed": "evil sub/.git; chmod 0111 sub",
+    "by a .git file, in a directory that is passed over":
+        "evil node_modules/e; echo 'gitdir: ../node_modules/e' > sub/.git",
+    "by a .git file, among git's objects": "evil .git/objects/e; echo 'gitdir: ../.git/objects/e' > sub/.git",
+    "by a .git file, through a link and back":
+        "mkdir -p node_modules/d good; ln -s node_modules/d link; evil node_modules/good; "
+        "echo 'gitdir: ../link/../good' > sub/.git",
+    "by a .git file with a blank at its end":
+        "mkdir -p node_modules/e; evil 'node_modules/e '; echo 'gitdir: ../node_modules/e ' > sub/.git",
+    "by a .git file with a NUL in it":
+        r"mkdir good; evil node_modules/e; printf 'gitdir: ../node_modules/e\0/../../good' > sub/.git",
+    "as the common directory of a linked work tree":
+        "evil c; rm c/HEAD; mkdir -p c/worktrees/x; cd c/worktrees/x; echo 'ref: refs/heads/main' > HEAD; "
+        "echo ../.. > commondir; cd ../../..; echo $PWD/sub/.git > c/worktrees/x/gitdir; "
+        "echo 'gitdir: ../c/worktrees/x' > sub/.git",
+}
+
+
+@both_users
+@pytest.mark.parametrize("how", HIDDEN)
+def test_br_121_attack_a_repository_that_is_hidden(bench, echo, how):
+    repository(bench)
+    canary = Canary(bench)
+    canary_script = bench.directory / "sing"
+    canary_script.write_text(canary.script)
+    canary_script.chmod(0o755)
+    made = MAKE_EVIL.replace("CANARY", str(canary_script)).replace("$1", '"$1"') + HIDDEN[how] + "; echo ran"
+    done = bench.run(made, creates=["sub", "node_modules", "link", "good", "c", ".git"])
+    assert done.text == "ran\n", done
+    if "listed" in how:
+        assert stat.S_IMODE((bench.ws / "sub").stat().st_mode) == 0o111
+    canary.assert_silent(bench.ws / "sub")
+    assert held(bench) != [], done
+
+
+@both_users
+def test_attack_lines_about_what_is_still_there_are_not_drowned(bench, echo):
+    repository(bench)
+    deep = "/".join("d" * 20)
+    done = bench.run(f"git init -q sub; for i in $(seq 60); do echo > sub/.git/hooks/h$i; done; mkdir -p {deep}",
+                     creates=["sub", "d"])
+    assert done.code == 0 and "more such lines" in done.error, done
+    assert "too large to be looked through for git repositories" in done.error, done
+
+
+@both_users
+def test_what_the_user_made_outside_meanwhile_is_never_moved_in_silence(bench, echo):
+    repository(bench)
+    process = bench.start("echo up; until [ -e go ]; do sleep 0.1; done", args=["--quiet"])
+    assert process.stdout.readline() == b"up\n"
+    bench.write(".vscode/settings.json", "mine\n")
+    bench.own()
+    (bench.ws / "go").touch()
+    out, err = process.communicate(timeout=60)
+    assert b"taken back" in err and b"--unprotect .vscode" in err, err
+    assert held(bench) == ["ws/.vscode/settings.json"]
+    bench.check_end(verify=False, seconds=10, creates=["go"])
+
+
+@both_users
+@pytest.mark.parametrize("tree", ["ws", "ro"])
+def test_attack_a_secret_that_is_replaced_outside_meanwhile_is_said(bench, echo, tree):
+    """An editor's save by rename takes the mount along."""
+    other = bench.directory / "ro"
+    other.mkdir()
+    bench.config()
+    secret = (bench.ws if tree == "ws" else other) / ".env"
+    secret.write_text("KEY=old-value\n")
+    bench.own()
+    process = bench.start(f"cat {secret}; echo up; until [ -e go ]; do sleep 0.1; done", args=["--ro", other])
+    assert process.stdout.readline() == b"up\n"
+    secret.with_name(".new").write_text("KEY=new-value\n")
+    os.rename(secret.with_name(".new"), secret)
+    (bench.ws / "go").touch()
+    out, err = process.communicate(timeout=60)
+    assert f"LOOK AT {secret}".encode() in err and b"could read it" in err, err
+    bench.check_end(verify=False, seconds=10, creates=["go", ".env"])
+
+
+@both_users
+def test_attack_a_secret_under_the_name_of_a_link(bench, echo):
+    bench.config()
+    bench.write("conf/prod", "KEY=value-one\n")
+    (bench.ws / ".env").symlink_to("conf/prod")
+    bench.write(".envrc", "export STRIPE_API_KEY=value-two\n")
+    done = bench.run("cat .env conf/prod .envrc; echo ran")
+    assert done.text == "ran\n" and "conf/prod" in done.error, done
