@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "cli/clone_store.hpp"
 #include "cli/guard.hpp"
 #include "cli/sandboxed_run.hpp"
 #include "cli/state.hpp"
@@ -69,6 +70,8 @@ WorkingTree::WorkingTree(const RunSpec& spec, const std::vector<fs::path>& cover
   }
   if (changes == TreeChanges::on_host)
     take_back_.emplace(std::move(guard_.watched), state_directory(), run);
+  else
+    write_watched(spec.clone, guard_.watched);
 }
 
 void WorkingTree::set_variables(std::map<std::string, std::string>& env) const {

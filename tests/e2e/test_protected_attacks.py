@@ -101,3 +101,23 @@ def test_attack_a_secret_under_the_name_of_a_link(bench, echo):
     bench.write(".envrc", "export STRIPE_API_KEY=value-two\n")
     done = bench.run("cat .env conf/prod .envrc; echo ran")
     assert done.text == "ran\n" and "conf/prod" in done.error, done
+
+
+@both_users
+def test_attack_a_clone_is_not_applied_where_the_hosts_own_configuration_leads(bench, echo):
+    """core.hooksPath of the user, an include of the repository, a bare repository of any name."""
+    repository(bench)
+    bench.home.joinpath(".gitconfig").write_text("[core]\n\thooksPath = .my\n")
+    bench.own()
+    assert host_git(bench, "config", "include.path", "../shared").returncode == 0
+    assert host_git(bench, "init", "-q", "--bare", "bare", cwd=bench.ws).returncode == 0
+    os.system(f"rm -rf {bench.ws}/bare/hooks")
+    done = bench.run("mkdir .my bare/hooks; echo x | tee .my/post-commit shared bare/hooks/post-update "
+                     "bare/config.worktree > new", args=["--clone"])
+    assert done.code == 0, done
+    applied = bench.warder_command("apply", creates=["new"])
+    assert applied.code == 0 and "kept back" in applied.error, applied
+    assert (bench.ws / "new").exists()
+    for name in (".my", "shared", "bare/hooks", "bare/config.worktree"):
+        assert not (bench.ws / name).exists(), name
+        assert name in applied.error, applied
