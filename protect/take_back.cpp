@@ -121,9 +121,8 @@ class Inspection {
   }
 
   void check_present(const fs::path& at, const FileIdentity& file) {
-    const auto info = look_beneath(root_, at);
-    if (!info || is_unprotected(at)) return;
-    if (FileIdentity{info->st_dev, info->st_ino} == file) return;
+    const auto now = identity_beneath(root_, at);
+    if (!now || *now == file || is_unprotected(at)) return;
     const std::string name = at.filename();
     if (tree_.repositories.contains(at.parent_path()) &&
         (name == "config" || name == "config.worktree"))
@@ -135,8 +134,8 @@ class Inspection {
 
   // What is renamed over a mount point takes the mount along, in every namespace.
   void check_masked(const fs::path& at, const FileIdentity& file) {
-    const auto info = look_beneath(root_, at);
-    if (!info || FileIdentity{info->st_dev, info->st_ino} == file) return;
+    const auto now = identity_beneath(root_, at);
+    if (!now || *now == file) return;
     lines_.push_back("LOOK AT " + printable(tree_.root / at) +
                      ": it was replaced outside while the sandbox ran, which could read it from "
                      "then on: change the secrets in it");

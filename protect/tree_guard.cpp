@@ -68,7 +68,7 @@ class Guarding {
       if (is_in_one_of(path, request_.shown)) continue;
       guard_.masked.push_back(path);
       const auto info = look_beneath(root_, at);
-      if (info) tree_.masked[at] = {info->st_dev, info->st_ino};
+      if (const auto file = identity_beneath(root_, at)) tree_.masked[at] = *file;
       if (info && info->st_nlink > 1) linked.push_back({info->st_dev, info->st_ino});
     }
     for (const fs::path& repository : found_.repositories) {
@@ -140,7 +140,7 @@ class Guarding {
       follow_link(at, so_far, links);
       return;
     }
-    tree_.present[at] = {info->st_dev, info->st_ino};
+    if (const auto file = identity_beneath(root_, at)) tree_.present[at] = *file;
     guard_.protected_paths.push_back(path);
     if (S_ISDIR(info->st_mode)) {
       follow_contents(at, links, 0);
@@ -247,8 +247,7 @@ class Guarding {
     auto harmless = text ? without_credentials(*text) : std::nullopt;
     if (!harmless) return;
     guard_.shown_texts.push_back({path, std::move(*harmless)});
-    if (const auto info = look_beneath(root_, config))
-      tree_.masked[config] = {info->st_dev, info->st_ino};
+    if (const auto file = identity_beneath(root_, config)) tree_.masked[config] = *file;
   }
 
   const GuardRequest& request_;

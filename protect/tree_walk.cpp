@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -202,6 +203,17 @@ class Walk {
 TreeFindings look_through(const Fd& root, const fs::path& path, LookFor what,
                           const std::vector<fs::path>& leave_out, const WalkBounds& bounds) {
   return Walk(root, path, what, leave_out, bounds).run();
+}
+
+std::optional<FileIdentity> identity_beneath(const Fd& root, const fs::path& relative) {
+  const Fd parent = open_beneath(root, relative.parent_path(), O_PATH | O_DIRECTORY);
+  struct statx info{};
+  if (!parent || ::statx(parent.get(), relative.filename().c_str(), AT_SYMLINK_NOFOLLOW,
+                         STATX_INO | STATX_BTIME, &info) != 0)
+    return std::nullopt;
+  const bool known = (info.stx_mask & STATX_BTIME) != 0;
+  return FileIdentity{makedev(info.stx_dev_major, info.stx_dev_minor), info.stx_ino,
+                      known ? info.stx_btime.tv_sec * 1'000'000'000 + info.stx_btime.tv_nsec : 0};
 }
 
 NamesFound names_of(const Fd& root, const std::vector<FileIdentity>& files,

@@ -3,8 +3,10 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "base/fd.hpp"
@@ -38,8 +40,11 @@ TreeFindings look_through(const Fd& root, const std::filesystem::path& path, Loo
 struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
+  std::int64_t born = 0;  // nanoseconds; 0: not known, or not asked for
   bool operator==(const FileIdentity&) const = default;
 };
+// Of what `relative` names, with its birth: the number of a file that is removed goes to the next one that is made.
+std::optional<FileIdentity> identity_beneath(const Fd& root, const std::filesystem::path& relative);
 struct NamesFound {
   std::vector<std::filesystem::path> names;
   bool whole = true;

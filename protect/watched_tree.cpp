@@ -22,7 +22,7 @@ json::array strings(const Paths& paths) {
 }
 
 json::object identity_to_json(const FileIdentity& file) {
-  return {{"device", file.device}, {"inode", file.inode}};
+  return {{"device", file.device}, {"inode", file.inode}, {"born", file.born}};
 }
 
 json::array identities(const std::map<fs::path, FileIdentity>& files) {
@@ -60,7 +60,8 @@ std::string text_of(const json::object& from, std::string_view key) {
 }
 
 FileIdentity identity_of(const json::object& from) {
-  return {from.at("device").to_number<dev_t>(), from.at("inode").to_number<ino_t>()};
+  return {from.at("device").to_number<dev_t>(), from.at("inode").to_number<ino_t>(),
+          from.at("born").to_number<std::int64_t>()};
 }
 
 template <class Add>

@@ -74,9 +74,10 @@ def test_what_the_user_made_outside_meanwhile_is_never_moved_in_silence(bench, e
 
 
 @both_users
+@pytest.mark.parametrize("how", ["renamed", "removed first"])
 @pytest.mark.parametrize("tree", ["ws", "ro"])
-def test_attack_a_secret_that_is_replaced_outside_meanwhile_is_said(bench, echo, tree):
-    """An editor's save by rename takes the mount along."""
+def test_attack_a_secret_that_is_replaced_outside_meanwhile_is_said(bench, echo, tree, how):
+    """An editor's save by rename takes the mount along, and so does git's, which may get the same inode again."""
     other = bench.directory / "ro"
     other.mkdir()
     bench.config()
@@ -85,12 +86,28 @@ def test_attack_a_secret_that_is_replaced_outside_meanwhile_is_said(bench, echo,
     bench.own()
     process = bench.start(f"cat {secret}; echo up; until [ -e go ]; do sleep 0.1; done", args=["--ro", other])
     assert process.stdout.readline() == b"up\n"
-    secret.with_name(".new").write_text("KEY=new-value\n")
-    os.rename(secret.with_name(".new"), secret)
+    if how == "renamed":
+        secret.with_name(".new").write_text("KEY=new-value\n")
+        os.rename(secret.with_name(".new"), secret)
+    else:
+        secret.unlink()
+        secret.write_text("KEY=new-value\n")
     (bench.ws / "go").touch()
     out, err = process.communicate(timeout=60)
     assert f"LOOK AT {secret}".encode() in err and b"could read it" in err, err
     bench.check_end(verify=False, seconds=10, creates=["go", ".env"])
+
+
+@both_users
+def test_attack_what_the_sandbox_makes_where_something_was_removed_outside_is_said(bench, echo):
+    """As a checkout outside does; the new file may get the inode of the old one."""
+    bench.write(".envrc", "old\n")
+    process = bench.start("echo up; while [ -e .envrc ]; do sleep 0.1; done; echo evil > .envrc")
+    assert process.stdout.readline() == b"up\n"
+    (bench.ws / ".envrc").unlink()
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0 and b"LOOK AT" in err and b".envrc" in err, err
+    bench.check_end(verify=False, seconds=10, creates=[".envrc"])
 
 
 @both_users
