@@ -55,10 +55,10 @@ class Inspection {
     for (const auto& [at, target] : tree_.links) restore_link(at, target);
     for (const fs::path& at : tree_.absent) check_absent(at);
     for (const auto& [at, file] : tree_.present) check_present(at, file);
-    const TreeFindings found =
-        look_through(root_, tree_.root, LookFor::repositories, tree_.left_out);
+    TreeFindings found = look_through(root_, tree_.root, LookFor::repositories, tree_.left_out);
     for (const fs::path& at : found.git_files) check_git_file(at);
     for (const fs::path& at : found.repositories) check_repository(at);
+    close_again(root_, found);
     if (!found.whole)
       lines_.push_back(printable(tree_.root) +
                        " is too large to be looked through for git repositories that the sandbox "

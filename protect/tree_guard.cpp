@@ -97,6 +97,7 @@ class Guarding {
   }
 
   void watch(bool writable) {
+    close_again(root_, found_);
     tree_.writable = writable;
     if (writable || !tree_.masked.empty()) guard_.watched.push_back(std::move(tree_));
   }

@@ -86,11 +86,6 @@ class Walk {
       ahead_.pop_front();
       look(place);
     }
-    for (auto each = opened_.rbegin(); each != opened_.rend(); ++each) {
-      const Fd directory = open_beneath(root_, each->first, O_PATH | O_DIRECTORY);
-      if (directory)
-        (void)::chmod(("/proc/self/fd/" + std::to_string(directory.get())).c_str(), each->second);
-    }
     return std::move(found_);
   }
 
@@ -134,7 +129,7 @@ class Walk {
     if (!closed || ::fstat(closed.get(), &info) != 0 || info.st_uid != ::geteuid()) return {};
     const std::string path = "/proc/self/fd/" + std::to_string(closed.get());
     if (::chmod(path.c_str(), (info.st_mode & 07777) | S_IRWXU) != 0) return {};
-    opened_.push_back({at, info.st_mode & 07777});
+    found_.opened.push_back({at, info.st_mode & 07777});
     return open_beneath(root_, at, O_RDONLY | O_DIRECTORY);
   }
 
@@ -194,7 +189,6 @@ class Walk {
   std::size_t entries_left_;
   std::size_t bytes_left_;
   std::deque<Place> ahead_;
-  std::vector<std::pair<fs::path, mode_t>> opened_;  // with the mode that each is to have again
   TreeFindings found_;
 };
 
@@ -203,6 +197,15 @@ class Walk {
 TreeFindings look_through(const Fd& root, const fs::path& path, LookFor what,
                           const std::vector<fs::path>& leave_out, const WalkBounds& bounds) {
   return Walk(root, path, what, leave_out, bounds).run();
+}
+
+void close_again(const Fd& root, TreeFindings& found) {
+  // What lies deeper was opened later.
+  for (; !found.opened.empty(); found.opened.pop_back()) {
+    const auto& [at, mode] = found.opened.back();
+    if (const Fd directory = open_beneath(root, at, O_PATH | O_DIRECTORY))
+      (void)::chmod(("/proc/self/fd/" + std::to_string(directory.get())).c_str(), mode);
+  }
 }
 
 std::optional<FileIdentity> identity_beneath(const Fd& root, const fs::path& relative) {

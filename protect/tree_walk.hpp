@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/fd.hpp"
@@ -26,7 +27,8 @@ struct TreeFindings {
       repositories;                              // git directories: ".git", and what looks like one
   std::vector<std::filesystem::path> git_files;  // ".git" that are files or links
   std::vector<std::filesystem::path> secrets;
-  bool whole = true;  // no bound was hit
+  std::vector<std::pair<std::filesystem::path, mode_t>> opened;  // the mode that each had
+  bool whole = true;                                             // no bound was hit
 };
 
 enum class LookFor : bool { repositories, secrets_too };
@@ -35,6 +37,9 @@ enum class LookFor : bool { repositories, secrets_too };
 TreeFindings look_through(const Fd& root, const std::filesystem::path& path, LookFor what,
                           const std::vector<std::filesystem::path>& leave_out,
                           const WalkBounds& bounds = {});
+
+// Directories of the caller's own that were closed to the look stay open until then.
+void close_again(const Fd& root, TreeFindings& found);
 
 // Every name in the tree of these files, wherever it lies.
 struct FileIdentity {

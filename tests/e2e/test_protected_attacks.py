@@ -15,6 +15,7 @@ mkdir sub
 """
 HIDDEN = {
     "in a directory that cannot be listed": "evil sub/.git; chmod 0111 sub",
+    "in a directory that nobody can enter": "evil sub/.git; chmod 0 sub",
     "by a .git file, in a directory that is passed over":
         "evil node_modules/e; echo 'gitdir: ../node_modules/e' > sub/.git",
     "by a .git file, among git's objects": "evil .git/objects/e; echo 'gitdir: ../.git/objects/e' > sub/.git",
@@ -45,6 +46,9 @@ def test_br_121_attack_a_repository_that_is_hidden(bench, echo, how):
     assert done.text == "ran\n", done
     if "listed" in how:
         assert stat.S_IMODE((bench.ws / "sub").stat().st_mode) == 0o111
+    if "enter" in how:
+        assert stat.S_IMODE((bench.ws / "sub").stat().st_mode) == 0
+        (bench.ws / "sub").chmod(0o755)
     canary.assert_silent(bench.ws / "sub")
     assert held(bench) != [], done
 
