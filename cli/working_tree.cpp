@@ -7,6 +7,7 @@
 #include "cli/guard.hpp"
 #include "cli/sandboxed_run.hpp"
 #include "cli/state.hpp"
+#include "cli/terminal_text.hpp"
 #include "sandbox-launcher/view_paths.hpp"
 
 namespace warder {
@@ -62,11 +63,11 @@ WorkingTree::WorkingTree(const RunSpec& spec, const std::vector<fs::path>& cover
                          const std::vector<fs::path>& believed, const std::string& run,
                          TreeChanges changes)
     : files_(spec.tree.files) {
-  for (const std::string& line : take_back_for_killed(state_directory())) say(line);
+  for (const std::string& line : take_back_for_killed(state_directory())) say(printable_line(line));
   cache_ = cache_of(spec, covered);
   guard_ = guard_trees(guard_request(spec, covered, believed));
   for (const std::string& note : guard_.notes) {
-    if (spec.announce) spec.announce(note);
+    if (spec.announce) spec.announce(printable_line(note));
   }
   if (changes == TreeChanges::on_host)
     take_back_.emplace(std::move(guard_.watched), state_directory(), run);
@@ -99,7 +100,7 @@ void WorkingTree::add_to(SandboxSpec& sandbox) const {
 void WorkingTree::finish() {
   if (!take_back_) return;
   // Also with --quiet: it may be the user's own file that is somewhere else now.
-  for (const std::string& line : take_back_->finish()) say(line);
+  for (const std::string& line : take_back_->finish()) say(printable_line(line));
 }
 
 }  // namespace warder

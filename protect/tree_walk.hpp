@@ -15,7 +15,7 @@
 namespace warder {
 
 struct WalkBounds {
-  std::size_t entries = 100'000;
+  std::size_t entries = 1'000'000;
   std::size_t depth = 16;
   std::size_t bytes = 64U << 20;       // read in all
   std::size_t each_file = 256U << 10;  // of each, from its beginning

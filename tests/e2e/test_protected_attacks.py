@@ -64,6 +64,25 @@ def test_attack_lines_about_what_is_still_there_are_not_drowned(bench, echo):
 
 
 @both_users
+def test_attack_lines_do_not_turn_the_terminal(bench, echo):
+    repository(bench)
+    done = bench.run(r"""n=$(printf 'a\302\233[31m\342\200\256\033x\nwarder: ok'); git init -q "$n"; echo x > "$n/.git/hooks/y"; echo "$n" """,
+                     creates=["a\x9b[31m\u202e\x1bx\nwarder: ok"])
+    assert done.code == 0 and "taken back" in done.error, done
+    assert not any(c in done.error for c in "\x9b\u202e\x1b") and "\nwarder: ok" not in done.error, done
+
+
+@both_users
+def test_attack_many_files_do_not_hide_a_repository(bench, echo):
+    repository(bench)
+    canary = Canary(bench)
+    done = bench.run(f"git init -q deep/er; git -C deep/er config core.fsmonitor 'touch {canary.directory}/x; false'; "
+                     "mkdir a; cd a; seq 100100 | xargs touch", creates=["a", "deep"], timeout=120)
+    assert done.code == 0, done
+    canary.assert_silent(bench.ws / "deep/er")
+
+
+@both_users
 def test_what_the_user_made_outside_meanwhile_is_never_moved_in_silence(bench, echo):
     repository(bench)
     process = bench.start("echo up; until [ -e go ]; do sleep 0.1; done", args=["--quiet"])
