@@ -2,6 +2,7 @@
 #include "cli/apply_changes.hpp"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -127,7 +128,7 @@ class Apply {
       throw TreeError("cannot be made", change.path, errno);
     if (::geteuid() == 0)
       (void)!::fchownat(parent.get(), beside_.c_str(), uid_, gid_, AT_SYMLINK_NOFOLLOW);
-    put(parent, change.path);
+    put(parent, change);
   }
 
   void copy_file(const Change& change) const {
@@ -137,6 +138,16 @@ class Apply {
     const Fd to(::openat(parent.get(), beside_.c_str(),
                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!to) throw TreeError("cannot be made", change.path, errno);
+    try {
+      fill(from, to, change);
+    } catch (const TreeError&) {
+      clear(parent);  // of a full disk, most of all
+      throw;
+    }
+    put(parent, change);
+  }
+
+  void fill(const Fd& from, const Fd& to, const Change& change) const {
     copy(from, to, change.path);
     give_owner(to, change);
     // After the owner: a change of owner takes bits away, this sets exactly these.
@@ -145,7 +156,6 @@ class Apply {
       throw TreeError("cannot be given its mode", change.path, errno);
     const timespec times[2] = {source.st_atim, source.st_mtim};
     (void)::futimens(to.get(), times);
-    put(parent, change.path);
   }
 
   void give_owner(const Fd& file, const Change& change) const {
@@ -180,12 +190,18 @@ class Apply {
   // What an apply that was killed left behind.
   void clear(const Fd& parent) const { ::unlinkat(parent.get(), beside_.c_str(), 0); }
 
-  void put(const Fd& parent, const fs::path& path) const {
-    if (::renameat(parent.get(), beside_.c_str(), parent.get(), path.filename().c_str()) == 0)
-      return;
+  // Where nothing was, what somebody has made since the changes were looked at is not replaced.
+  void put(const Fd& parent, const Change& change) const {
+    const std::string name = change.path.filename();
+    const auto move = [&](unsigned how) {
+      return ::renameat2(parent.get(), beside_.c_str(), parent.get(), name.c_str(), how) == 0;
+    };
+    const bool is_new = change.was == EntryType::none;
+    if (move(is_new ? RENAME_NOREPLACE : 0U)) return;
+    if (is_new && errno == EINVAL && move(0)) return;  // a file system that cannot tell
     const int error = errno;
     clear(parent);
-    throw TreeError("cannot be put in its place", path, error);
+    throw TreeError("cannot be put in its place", change.path, error);
   }
 
   const CloneTrees& trees_;

@@ -73,7 +73,13 @@ int apply(const ApplyArgs& args) {
     return 0;
   }
   mark_begun(clone);
-  apply_changes(trees, clone.id, plan.take);
+  try {
+    apply_changes(trees, clone.id, plan.take);
+  } catch (const TreeError&) {
+    say("only a part, or nothing, was applied" + where +
+        ". The clone is kept: see to what follows, then warder apply takes the rest");
+    throw;
+  }
   make_durable(trees.host);
   say("applied " + count_of(plan.take) + where);
   say_rest(plan);

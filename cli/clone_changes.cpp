@@ -104,7 +104,8 @@ class Scan {
         trees_(trees),
         known_(KnownNames::read(clone.names())),
         applying_(fs::exists(clone.applying())),
-        hooks_(hook_directories(trees.host)) {}
+        hooks_(hook_directories(trees.host)),
+        watched_(watched_places(clone)) {}
 
   std::vector<Change> all() {
     const auto root = trees_.upper.entry("");
@@ -252,6 +253,8 @@ class Scan {
           std::mismatch(hooks.begin(), hooks.end(), change.path.begin(), change.path.end());
       return rest.first == hooks.end() || (!directory && rest.second == change.path.end());
     };
+    if (std::any_of(watched_.begin(), watched_.end(), holds))
+      change.runs_later = "protected, and not there before";
     if (std::any_of(hooks_.begin(), hooks_.end(), holds)) change.runs_later = "git hook";
     if (change.path.filename() == "package.json" && changes_scripts(change))
       change.runs_later = "package scripts";
@@ -273,6 +276,7 @@ class Scan {
   const KnownNames known_;
   const bool applying_;  // what is gone since, an apply that was interrupted may have taken
   const std::vector<fs::path> hooks_;
+  const std::vector<fs::path> watched_;
   std::vector<Place> ahead_;
   std::vector<Change> changes_;
 };

@@ -29,6 +29,7 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 
 constexpr const char* kMeta = "meta.json";
+constexpr const char* kWatched = "watched.json";
 constexpr const char* kGone = "gone-";  // before the id of what is being discarded
 
 fs::path real(const fs::path& path) {
@@ -95,6 +96,7 @@ void remove_gone() {
 fs::path Clone::upper() const { return directory / kUpperName; }
 
 fs::path Clone::names() const { return directory / "names"; }
+fs::path Clone::watched() const { return directory / kWatched; }
 fs::path Clone::applying() const { return directory / "applying"; }
 
 fs::path clones_directory() { return state_directory() / "clones"; }
@@ -123,6 +125,25 @@ Clone make_clone(const std::string& id, const fs::path& workspace, const std::st
   KnownNames::below(clone.workspace).write(clone.names());
   write_meta(clone);
   return clone;
+}
+
+void write_watched(const fs::path& clone, const std::vector<WatchedTree>& trees) {
+  std::ofstream file(clone / kWatched, std::ios::binary);
+  file << to_json(trees);
+  if (!file.flush()) throw std::runtime_error("cannot write " + (clone / kWatched).string());
+}
+
+std::vector<fs::path> watched_places(const Clone& clone) {
+  std::vector<fs::path> places;
+  std::ifstream file(clone.watched(), std::ios::binary);
+  if (!file) return places;  // the run was refused before it began
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  for (const WatchedTree& tree : watched_from_json(text)) {
+    if (tree.root != clone.workspace) continue;
+    places.insert(places.end(), tree.absent.begin(), tree.absent.end());
+    for (const auto& [at, target] : tree.links) places.push_back(at);
+  }
+  return places;
 }
 
 std::vector<Clone> kept_clones() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fd.hpp"
+#include "protect/watched_tree.hpp"
 
 namespace warder {
 
@@ -22,6 +23,7 @@ struct Clone {
 
   std::filesystem::path upper() const;
   std::filesystem::path names() const;     // KnownNames of the workspace (clone_names.hpp)
+  std::filesystem::path watched() const;   // WatchedTrees of its run
   std::filesystem::path applying() const;  // is there once an apply has begun
 };
 
@@ -30,6 +32,11 @@ std::filesystem::path clones_directory();
 // Makes its directories. Throws ConfigError where the state lies in the workspace itself.
 Clone make_clone(const std::string& id, const std::filesystem::path& workspace,
                  const std::string& program);
+
+// Before the sandbox begins: what programs outside run or believe where nothing is. Throws std::runtime_error.
+void write_watched(const std::filesystem::path& clone, const std::vector<WatchedTree>& trees);
+// Those of the workspace, relative to it, with the links that lead to such places.
+std::vector<std::filesystem::path> watched_places(const Clone& clone);
 
 // Of all working directories, oldest first. What is no clone, or was discarded half, is not among them.
 std::vector<Clone> kept_clones();

@@ -150,7 +150,8 @@ void add_run_options(CLI::App& run, RunArgs& args) {
       "be uid 0 inside, still without any capability");
 
   run.add_flag_callback(
-      "--quiet", [&args] { args.quiet = Quiet::yes; }, "no lines of Warder's own on stderr");
+      "--quiet", [&args] { args.quiet = Quiet::yes; },
+      "no lines of Warder's own on stderr, but of files that were taken back");
 }
 
 void add_run(CLI::App& app, RunArgs& args, int& code) {

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "cli/clone_store.hpp"
+#include "cli/guard.hpp"
 #include "cli/sandboxed_run.hpp"
 #include "cli/state.hpp"
+#include "cli/terminal_text.hpp"
 #include "sandbox-launcher/view_paths.hpp"
 
 namespace warder {
@@ -59,17 +62,17 @@ GuardRequest guard_request(const RunSpec& spec, const std::vector<fs::path>& cov
 WorkingTree::WorkingTree(const RunSpec& spec, const std::vector<fs::path>& covered,
                          const std::vector<fs::path>& believed, const std::string& run,
                          TreeChanges changes)
-    : announce_(spec.announce), files_(spec.tree.files) {
-  const auto tell = [&](const std::vector<std::string>& lines) {
-    for (const std::string& line : lines) {
-      if (announce_) announce_(line);
-    }
-  };
-  tell(take_back_for_killed(state_directory()));
+    : files_(spec.tree.files) {
+  for (const std::string& line : take_back_for_killed(state_directory())) say(printable_line(line));
   cache_ = cache_of(spec, covered);
   guard_ = guard_trees(guard_request(spec, covered, believed));
-  tell(guard_.notes);
-  if (changes == TreeChanges::caught) leave_out(tidy(fs::weakly_canonical(spec.workspace)));
+  for (const std::string& note : guard_.notes) {
+    if (spec.announce) spec.announce(printable_line(note));
+  }
+  if (changes == TreeChanges::caught) {
+    write_watched(spec.clone, guard_.watched);
+    leave_out(tidy(fs::weakly_canonical(spec.workspace)));
+  }
   take_back_.emplace(std::move(guard_.watched), state_directory(), run);
 }
 
@@ -105,9 +108,8 @@ void WorkingTree::add_to(SandboxSpec& sandbox) const {
 
 void WorkingTree::finish() {
   if (!take_back_) return;
-  for (const std::string& line : take_back_->finish()) {
-    if (announce_) announce_(line);
-  }
+  // Also with --quiet: it may be the user's own file that is somewhere else now.
+  for (const std::string& line : take_back_->finish()) say(printable_line(line));
 }
 
 }  // namespace warder

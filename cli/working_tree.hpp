@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -41,7 +40,6 @@ class WorkingTree {
 
  private:
   void leave_out(const std::filesystem::path& workspace);
-  std::function<void(const std::string&)> announce_;
   FilesProfile files_;
   std::optional<PackageCache> cache_;
   TreeGuard guard_;

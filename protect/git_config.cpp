@@ -189,7 +189,8 @@ constexpr std::array kRuns{Runs{"core", "hookspath"},
                            Runs{"lfs", "path"},
                            Runs{"lfs", "clean"},
                            Runs{"lfs", "smudge"},
-                           Runs{"svn", "authorsprog"}};
+                           Runs{"svn", "authorsprog"},
+                           Runs{"gc", "recentobjectshook"}};
 
 bool is_boolean(std::string_view value) {
   const std::string word = lower(value);

@@ -43,6 +43,10 @@ constexpr std::array<std::string_view, 4> kSettings{".npmrc", ".yarnrc.yml", ".p
 constexpr std::array<std::string_view, 6> kTokenKeys{"_authtoken",   "_auth",        "_password",
                                                      "npmauthtoken", "npmauthident", "password"};
 
+// "export STRIPE_API_KEY=…" in an .envrc
+constexpr std::array<std::string_view, 5> kTokenEndings{"_token", "_secret", "_password", "_key",
+                                                        "_passwd"};
+
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -75,7 +79,8 @@ bool sets_token(std::string_view line) {
     const std::string left = lower(trim(line.substr(0, at)));
     const std::string key = left.substr(left.find_last_of(":/ \t") + 1);
     const std::string_view value = trim(line.substr(at + 1));
-    if (is_one_of(kTokenKeys, key) && !value.empty() && !value.starts_with('$')) return true;
+    const bool names_one = is_one_of(kTokenKeys, key) || ends_in_one_of(kTokenEndings, key);
+    if (names_one && !value.empty() && !value.starts_with('$')) return true;
   }
   return false;
 }

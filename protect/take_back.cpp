@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -31,11 +32,11 @@ constexpr std::size_t kLargestConfig = 1U << 20;
 constexpr std::size_t kLargestGitFile = 4U << 10;
 constexpr std::size_t kMostHooks = 1'000;
 
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+// What git takes for a path: up to a NUL, with blanks, without the ends of lines.
+std::string_view as_git_reads(std::string_view text) {
+  text = text.substr(0, text.find('\0'));
+  while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
+  return text;
 }
 
 bool is_link(const std::optional<struct stat>& info) { return info && S_ISLNK(info->st_mode); }
@@ -49,13 +50,15 @@ class Inspection {
   }
 
   void run() {
+    for (const auto& [at, file] : tree_.masked) check_masked(at, file);
+    if (!tree_.writable) return;
     for (const auto& [at, target] : tree_.links) restore_link(at, target);
     for (const fs::path& at : tree_.absent) check_absent(at);
     for (const auto& [at, file] : tree_.present) check_present(at, file);
-    const TreeFindings found =
-        look_through(root_, tree_.root, LookFor::repositories, tree_.left_out);
+    TreeFindings found = look_through(root_, tree_.root, LookFor::repositories, tree_.left_out);
     for (const fs::path& at : found.git_files) check_git_file(at);
     for (const fs::path& at : found.repositories) check_repository(at);
+    close_again(root_, found);
     if (!found.whole)
       lines_.push_back(printable(tree_.root) +
                        " is too large to be looked through for git repositories that the sandbox "
@@ -118,9 +121,8 @@ class Inspection {
   }
 
   void check_present(const fs::path& at, const FileIdentity& file) {
-    const auto info = look_beneath(root_, at);
-    if (!info || is_unprotected(at)) return;
-    if (FileIdentity{info->st_dev, info->st_ino} == file) return;
+    const auto now = identity_beneath(root_, at);
+    if (!now || *now == file || is_unprotected(at)) return;
     const std::string name = at.filename();
     if (tree_.repositories.contains(at.parent_path()) &&
         (name == "config" || name == "config.worktree"))
@@ -130,16 +132,32 @@ class Inspection {
                      "then on");
   }
 
+  // What is renamed over a mount point takes the mount along, in every namespace.
+  void check_masked(const fs::path& at, const FileIdentity& file) {
+    const auto now = identity_beneath(root_, at);
+    if (!now || *now == file) return;
+    lines_.push_back("LOOK AT " + printable(tree_.root / at) +
+                     ": it was replaced outside while the sandbox ran, which could read it from "
+                     "then on: change the secrets in it");
+  }
+
   void check_repository(const fs::path& at) {
     if (tree_.repositories.contains(at)) return;
     check_hooks(at / "hooks");
-    const bool linked = at.parent_path().filename() == "worktrees";
-    const auto common = read_beneath(root_, at / "commondir", kLargestGitFile);
-    const bool plain = linked && common && trim(*common) == "../..";
-    if (look_beneath(root_, at / "commondir") && !plain)
-      hold(at / "commondir", "which has git read its configuration elsewhere");
+    check_common(at);
     check_config(at / "config", {});
     check_config(at / "config.worktree", {});
+  }
+
+  // A linked work tree has its configuration and its hooks two directories up, where nothing need look like a
+  // repository.
+  void check_common(const fs::path& at) {
+    if (!look_beneath(root_, at / "commondir")) return;
+    const auto text = read_beneath(root_, at / "commondir", kLargestGitFile);
+    const bool linked = at.parent_path().filename() == "worktrees";
+    if (!linked || !text || as_git_reads(*text) != "../..")
+      return hold(at / "commondir", "which has git read its configuration elsewhere");
+    check_repository(at.parent_path().parent_path());
   }
 
   // git's own examples are harmless: it runs none of that name.
@@ -180,16 +198,19 @@ class Inspection {
   void check_git_file(const fs::path& at) {
     if (tree_.git_files.contains(at) || tree_.links.contains(at)) return;
     if (is_link(look_beneath(root_, at))) return hold(at, "a link where git finds a repository");
-    constexpr std::string_view kKey = "gitdir:";
+    constexpr std::string_view kKey = "gitdir: ";
     const auto text = read_beneath(root_, at, kLargestGitFile);
-    if (!text) return hold(at, "where git finds a repository");
+    if (!text || text->size() == kLargestGitFile) return hold(at, "where git finds a repository");
     if (!text->starts_with(kKey)) return;  // git refuses it
-    const fs::path target(trim(std::string_view(*text).substr(kKey.size())));
-    const fs::path whole =
-        tidy(target.is_absolute() ? target : tree_.root / at.parent_path() / target);
+    const fs::path target(as_git_reads(std::string_view(*text).substr(kKey.size())));
+    // Not made tidy before it is opened: "link/.." is not what it looks like.
+    const fs::path whole = target.is_absolute() ? target : tree_.root / at.parent_path() / target;
     const fs::path relative = whole.lexically_relative(tree_.root);
     if (!within(whole, tree_.root) || !open_beneath(root_, relative, O_PATH | O_DIRECTORY))
       return hold(at, "which has git use a repository elsewhere");
+    // Wherever it lies: look_through passes over directories in which nobody would enter a repository.
+    const fs::path found = tidy(relative);
+    check_repository(found == "." ? fs::path() : found);
   }
 
   const WatchedTree& tree_;
@@ -216,6 +237,14 @@ std::vector<std::string> take_back(const std::vector<WatchedTree>& trees, const 
     Inspection(tree, root, held, lines).run();
   }
   if (lines.size() > kMostLines) {
+    // What is still there must not drown in what is gone.
+    const auto is_gone = [](const std::string& line) {
+      return line.starts_with("taken back from the sandbox: ");
+    };
+    std::vector<std::string> sorted;
+    std::copy_if(lines.begin(), lines.end(), std::back_inserter(sorted), std::not_fn(is_gone));
+    std::copy_if(lines.begin(), lines.end(), std::back_inserter(sorted), is_gone);
+    lines = std::move(sorted);
     const std::size_t more = lines.size() - kMostLines;
     lines.resize(kMostLines);
     lines.push_back("and " + std::to_string(more) + " more such lines: see " +

@@ -68,6 +68,7 @@ class Guarding {
       if (is_in_one_of(path, request_.shown)) continue;
       guard_.masked.push_back(path);
       const auto info = look_beneath(root_, at);
+      if (const auto file = identity_beneath(root_, at)) tree_.masked[at] = *file;
       if (info && info->st_nlink > 1) linked.push_back({info->st_dev, info->st_ino});
     }
     for (const fs::path& repository : found_.repositories) {
@@ -93,7 +94,12 @@ class Guarding {
       }
     }
     protect_other_names();
-    guard_.watched.push_back(std::move(tree_));
+  }
+
+  void watch(bool writable) {
+    close_again(root_, found_);
+    tree_.writable = writable;
+    if (writable || !tree_.masked.empty()) guard_.watched.push_back(std::move(tree_));
   }
 
  private:
@@ -135,7 +141,7 @@ class Guarding {
       follow_link(at, so_far, links);
       return;
     }
-    tree_.present[at] = {info->st_dev, info->st_ino};
+    if (const auto file = identity_beneath(root_, at)) tree_.present[at] = *file;
     guard_.protected_paths.push_back(path);
     if (S_ISDIR(info->st_mode)) {
       follow_contents(at, links, 0);
@@ -240,7 +246,9 @@ class Guarding {
     if (is_in_one_of(path, request_.shown)) return;
     const auto text = read_beneath(root_, config, kLargestConfig);
     auto harmless = text ? without_credentials(*text) : std::nullopt;
-    if (harmless) guard_.shown_texts.push_back({path, std::move(*harmless)});
+    if (!harmless) return;
+    guard_.shown_texts.push_back({path, std::move(*harmless)});
+    if (const auto file = identity_beneath(root_, config)) tree_.masked[config] = *file;
   }
 
   const GuardRequest& request_;
@@ -349,6 +357,7 @@ TreeGuard guard_trees(const GuardRequest& request) {
     Guarding guarding(request, hooks, tree.path, tree.root, guard);
     guarding.hide_secrets(linked);
     if (tree.writable) guarding.protect();
+    guarding.watch(tree.writable);
   }
   hide_links(trees, linked, request, guard);
   sort_out(guard.protected_paths);

@@ -3,12 +3,16 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "protect/beneath.hpp"
 #include "protect/path_tables.hpp"
@@ -95,8 +99,9 @@ class Walk {
   void look(const Place& place) {
     if (std::find(leave_out_.begin(), leave_out_.end(), path_ / place.at) != leave_out_.end())
       return;
-    const Fd directory = open_beneath(root_, place.at, O_RDONLY | O_DIRECTORY);
-    if (!directory) return;  // gone, or closed to the caller, as it then is to the sandbox
+    const Fd directory = open_to_read(place.at);
+    if (!directory)
+      return;  // gone, or another's and closed to the caller, as it then is to the sandbox
     std::vector<Entry> entries;
     if (!read_entries(directory, entries, entries_left_)) found_.whole = false;
     const bool git =
@@ -109,8 +114,23 @@ class Walk {
         enter(place, entry, at, git);
       } else if (entry.type == DT_REG && what_ == LookFor::secrets_too && !place.in_git) {
         if (is_secret(directory, entry.name)) found_.secrets.push_back(at);
+      } else if (entry.type == DT_LNK && what_ == LookFor::secrets_too && !place.in_git) {
+        follow_secret(at, secret_check(entry.name));
       }
     }
+  }
+
+  // One of the caller's own that cannot be listed may be entered all the same, and git finds a repository in it.
+  Fd open_to_read(const fs::path& at) {
+    Fd directory = open_beneath(root_, at, O_RDONLY | O_DIRECTORY);
+    if (directory || errno != EACCES) return directory;
+    const Fd closed = open_beneath(root_, at, O_PATH | O_DIRECTORY);
+    struct stat info{};
+    if (!closed || ::fstat(closed.get(), &info) != 0 || info.st_uid != ::geteuid()) return {};
+    const std::string path = "/proc/self/fd/" + std::to_string(closed.get());
+    if (::chmod(path.c_str(), (info.st_mode & 07777) | S_IRWXU) != 0) return {};
+    found_.opened.push_back({at, info.st_mode & 07777});
+    return open_beneath(root_, at, O_RDONLY | O_DIRECTORY);
   }
 
   void enter(const Place& from, const Entry& entry, const fs::path& at, bool of_git) {
@@ -148,6 +168,19 @@ class Walk {
     return holds_secret(check, bytes);
   }
 
+  // ".env" is often a link to a file whose own name says nothing.
+  void follow_secret(const fs::path& link, SecretCheck check) {
+    if (check == SecretCheck::none) return;
+    std::error_code error;
+    const fs::path real = fs::canonical(path_ / link, error);
+    if (error || !below(real, path_)) return;
+    const fs::path at = real.lexically_relative(path_);
+    const auto bytes = read_beneath(root_, at, std::min(bounds_.each_file, bytes_left_));
+    if (!bytes) return;
+    bytes_left_ -= bytes->size();
+    if (holds_secret(check, *bytes)) found_.secrets.push_back(at);
+  }
+
   const Fd& root_;
   const fs::path& path_;
   LookFor what_;
@@ -164,6 +197,26 @@ class Walk {
 TreeFindings look_through(const Fd& root, const fs::path& path, LookFor what,
                           const std::vector<fs::path>& leave_out, const WalkBounds& bounds) {
   return Walk(root, path, what, leave_out, bounds).run();
+}
+
+void close_again(const Fd& root, TreeFindings& found) {
+  // What lies deeper was opened later.
+  for (; !found.opened.empty(); found.opened.pop_back()) {
+    const auto& [at, mode] = found.opened.back();
+    if (const Fd directory = open_beneath(root, at, O_PATH | O_DIRECTORY))
+      (void)::chmod(("/proc/self/fd/" + std::to_string(directory.get())).c_str(), mode);
+  }
+}
+
+std::optional<FileIdentity> identity_beneath(const Fd& root, const fs::path& relative) {
+  const Fd parent = open_beneath(root, relative.parent_path(), O_PATH | O_DIRECTORY);
+  struct statx info{};
+  if (!parent || ::statx(parent.get(), relative.filename().c_str(), AT_SYMLINK_NOFOLLOW,
+                         STATX_INO | STATX_BTIME, &info) != 0)
+    return std::nullopt;
+  const bool known = (info.stx_mask & STATX_BTIME) != 0;
+  return FileIdentity{makedev(info.stx_dev_major, info.stx_dev_minor), info.stx_ino,
+                      known ? info.stx_btime.tv_sec * 1'000'000'000 + info.stx_btime.tv_nsec : 0};
 }
 
 NamesFound names_of(const Fd& root, const std::vector<FileIdentity>& files,

@@ -3,8 +3,11 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/fd.hpp"
@@ -12,7 +15,7 @@
 namespace warder {
 
 struct WalkBounds {
-  std::size_t entries = 100'000;
+  std::size_t entries = 1'000'000;
   std::size_t depth = 16;
   std::size_t bytes = 64U << 20;       // read in all
   std::size_t each_file = 256U << 10;  // of each, from its beginning
@@ -24,7 +27,8 @@ struct TreeFindings {
       repositories;                              // git directories: ".git", and what looks like one
   std::vector<std::filesystem::path> git_files;  // ".git" that are files or links
   std::vector<std::filesystem::path> secrets;
-  bool whole = true;  // no bound was hit
+  std::vector<std::pair<std::filesystem::path, mode_t>> opened;  // the mode that each had
+  bool whole = true;                                             // no bound was hit
 };
 
 enum class LookFor : bool { repositories, secrets_too };
@@ -34,12 +38,18 @@ TreeFindings look_through(const Fd& root, const std::filesystem::path& path, Loo
                           const std::vector<std::filesystem::path>& leave_out,
                           const WalkBounds& bounds = {});
 
+// Directories of the caller's own that were closed to the look stay open until then.
+void close_again(const Fd& root, TreeFindings& found);
+
 // Every name in the tree of these files, wherever it lies.
 struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
+  std::int64_t born = 0;  // nanoseconds; 0: not known, or not asked for
   bool operator==(const FileIdentity&) const = default;
 };
+// Of what `relative` names, with its birth: the number of a file that is removed goes to the next one that is made.
+std::optional<FileIdentity> identity_beneath(const Fd& root, const std::filesystem::path& relative);
 struct NamesFound {
   std::vector<std::filesystem::path> names;
   bool whole = true;

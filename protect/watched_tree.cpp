@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 template <class Paths>
 json::array strings(const Paths& paths) {
@@ -22,26 +22,32 @@ json::array strings(const Paths& paths) {
 }
 
 json::object identity_to_json(const FileIdentity& file) {
-  return {{"device", file.device}, {"inode", file.inode}};
+  return {{"device", file.device}, {"inode", file.inode}, {"born", file.born}};
+}
+
+json::array identities(const std::map<fs::path, FileIdentity>& files) {
+  json::array out;
+  for (const auto& [at, file] : files) {
+    json::object each = identity_to_json(file);
+    each["at"] = at.string();
+    out.push_back(std::move(each));
+  }
+  return out;
 }
 
 json::object tree_to_json(const WatchedTree& tree) {
   json::array links;
   for (const auto& [at, target] : tree.links)
     links.push_back(json::object{{"at", at.string()}, {"target", target}});
-  json::array present;
-  for (const auto& [at, file] : tree.present) {
-    json::object each = identity_to_json(file);
-    each["at"] = at.string();
-    present.push_back(std::move(each));
-  }
   json::array allowed;
   for (const std::string& each : tree.allowed) allowed.emplace_back(each);
   return {{"root", tree.root.string()},
           {"identity", identity_to_json(tree.identity)},
           {"absent", strings(tree.absent)},
           {"links", std::move(links)},
-          {"present", std::move(present)},
+          {"present", identities(tree.present)},
+          {"masked", identities(tree.masked)},
+          {"writable", tree.writable},
           {"repositories", strings(tree.repositories)},
           {"git_files", strings(tree.git_files)},
           {"allowed", std::move(allowed)},
@@ -54,7 +60,8 @@ std::string text_of(const json::object& from, std::string_view key) {
 }
 
 FileIdentity identity_of(const json::object& from) {
-  return {from.at("device").to_number<dev_t>(), from.at("inode").to_number<ino_t>()};
+  return {from.at("device").to_number<dev_t>(), from.at("inode").to_number<ino_t>(),
+          from.at("born").to_number<std::int64_t>()};
 }
 
 template <class Add>
@@ -71,6 +78,9 @@ WatchedTree tree_of(const json::object& from) {
     tree.links[text_of(each.as_object(), "at")] = text_of(each.as_object(), "target");
   for (const json::value& each : from.at("present").as_array())
     tree.present[text_of(each.as_object(), "at")] = identity_of(each.as_object());
+  for (const json::value& each : from.at("masked").as_array())
+    tree.masked[text_of(each.as_object(), "at")] = identity_of(each.as_object());
+  tree.writable = from.at("writable").as_bool();
   each_string(from, "repositories", [&](std::string s) { tree.repositories.insert(std::move(s)); });
   each_string(from, "git_files", [&](std::string s) { tree.git_files.insert(std::move(s)); });
   each_string(from, "allowed", [&](std::string s) { tree.allowed.insert(std::move(s)); });

@@ -19,11 +19,14 @@ struct WatchedTree {
   std::set<std::filesystem::path> absent;                 // protected, and not there
   std::map<std::filesystem::path, std::string> links;     // links on the way to what is protected
   std::map<std::filesystem::path, FileIdentity> present;  // protected by a mount
+  std::map<std::filesystem::path, FileIdentity>
+      masked;  // shown empty, or without what is secret in them
   std::set<std::filesystem::path> repositories;
   std::set<std::filesystem::path> git_files;
   std::set<std::string> allowed;  // fingerprints of the configuration's entries that run code
   std::vector<std::filesystem::path> unprotected;  // absolute
   std::vector<std::filesystem::path> left_out;     // absolute directories that are not looked into
+  bool writable = true;                            // else only `masked` is told of
 };
 
 std::string to_json(const std::vector<WatchedTree>& trees);

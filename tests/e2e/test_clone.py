@@ -14,6 +14,7 @@ import pytest
 from support import processes
 from support.bench import Result
 from support.daemon import Daemon
+from support.disks import small_disk
 from support.marks import both_users
 
 
@@ -280,10 +281,9 @@ def test_what_runs_later_is_shown_first_and_kept_back(bench):
     bench.write("package.json", json.dumps({"name": "p", "scripts": {"test": "t"}}))
     bench.write("lib/package.json", json.dumps({"name": "l", "version": "1"}))
     bench.write(".git/config", "[core]\n\thooksPath = tools/hooks\n")
-    bench.write(".git/hooks/x.sample", "s")
     settle(bench)
-    done = clone_run(
-        bench, "echo 'echo owned' > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout;"
+    done = clone_run(  # hooks that are there are read-only in a clone too
+        bench, "mkdir .git/hooks; echo 'echo owned' > .git/hooks/post-checkout; chmod +x .git/hooks/post-checkout;"
                "mkdir -p .github/workflows .vscode tools/hooks; echo w > .github/workflows/ci.yml;"
                "echo c > .github/CODEOWNERS; echo t > .vscode/tasks.json; echo h > tools/hooks/pre-push;"
                """echo '{"name":"p","scripts":{"postinstall":"x"}}' > package.json;"""
@@ -291,7 +291,7 @@ def test_what_runs_later_is_shown_first_and_kept_back(bench):
     assert "10 files changed" not in done.error and "for your eyes (" in done.error, done
     found = changes(bench)
     later = {path for path, each in found.items() if each["runs_later"]}
-    assert later == {".git/hooks/post-checkout", ".github/workflows", ".github/workflows/ci.yml",
+    assert later == {".git/hooks", ".git/hooks/post-checkout", ".github/workflows", ".github/workflows/ci.yml",
                      ".vscode", ".vscode/tasks.json", "package.json", "tools/hooks",
                      "tools/hooks/pre-push"}, found
     text = warder(bench, "diff").text
@@ -515,3 +515,22 @@ def test_a_mount_in_the_workspace_is_refused(bench):
         assert warder(bench, "run", "--clone", "--ro", "data", "--", "/bin/true").code == 0
     finally:
         subprocess.run(["umount", bench.ws / "data"], check=True)
+
+
+def test_an_apply_for_which_there_is_no_room_leaves_nothing_of_its_own(bench, echo):
+    with small_disk(bench.directory / "small"):
+        place = bench.directory / "small/ws"
+        place.mkdir()
+
+        def run(*args):
+            return subprocess.run(bench.as_user([bench.warder, *args]), cwd=place, env=bench.environment(),
+                                  capture_output=True, timeout=60)
+
+        made = run("run", "--clone", "--", "sh", "-c", "echo x > a; head -c 700000 /dev/zero > b; echo z > c")
+        assert made.returncode == 0, made
+        failed = run("apply")
+        assert failed.returncode == 125 and b"only a part, or nothing, was applied" in failed.stderr, failed
+        assert sorted(p.name for p in place.iterdir()) == ["a"]
+        (bench.directory / "small/filler").unlink()
+        assert run("apply").returncode == 0
+        assert sorted(p.name for p in place.iterdir()) == ["a", "b", "c"]

@@ -43,6 +43,7 @@ TEST_CASE("attack: every way in which a configuration names a program is known")
                            "[core]\neditor=x",
                            "[core]\nworktree=/home/me",
                            "[alias]\nst = !x",
+                           "[gc]\nrecentObjectsHook=x",
                            "[alias \"a\"]\ncommand = !x",
                            "[filter \"a\"]\nclean=x",
                            "[filter.a]\nsmudge=x",

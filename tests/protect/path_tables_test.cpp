@@ -36,6 +36,8 @@ TEST_CASE("keys and settings are told by what they hold") {
   CHECK_FALSE(is_secret("package.json", R"({"name":"private_key"})"));
   CHECK(is_secret(".npmrc", "//registry.npmjs.org/:_authToken=abc\n"));
   CHECK(is_secret(".npmrc", "# x\n_auth = eDp5\n"));
+  CHECK(is_secret(".envrc", "export STRIPE_API_KEY=abc\n"));
+  CHECK_FALSE(is_secret(".envrc", "export API_KEY=$(pass api)\nuse flake\n"));
   CHECK_FALSE(
       is_secret(".npmrc", "//registry.npmjs.org/:_authToken=${NPM_TOKEN}\nsave-exact=true\n"));
   CHECK_FALSE(is_secret(".npmrc", "registry=https://registry.npmjs.org/\n#_auth=x\n"));
