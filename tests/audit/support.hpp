@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 class TempDir {
  public:
   explicit TempDir(const fs::path& parent = fs::temp_directory_path()) {
-    std::string name = (parent / "warder-audit-XXXXXX").string();
+    std::string name = (parent / "warder-test-XXXXXX").string();
     REQUIRE(::mkdtemp(name.data()) != nullptr);
     path_ = name;
   }

@@ -23,7 +23,7 @@ struct Layers {
   Clone clone;
 
   Layers() {
-    std::string pattern = (fs::temp_directory_path() / "warder-clone-XXXXXX").string();
+    std::string pattern = (fs::temp_directory_path() / "warder-test-XXXXXX").string();
     REQUIRE(::mkdtemp(pattern.data()) != nullptr);
     root = fs::canonical(pattern);
     clone.id = "1";

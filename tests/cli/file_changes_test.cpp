@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 struct Place {
   Place() {
-    char name[] = "/tmp/warder-changes-XXXXXX";
+    char name[] = "/tmp/warder-test-XXXXXX";
     REQUIRE(::mkdtemp(name) != nullptr);
     root = name;
   }

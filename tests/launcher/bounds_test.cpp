@@ -53,7 +53,7 @@ TEST_CASE("the inside's bounds come through as one word", "[bounds]") {
 }
 
 TEST_CASE("a directory's bytes are counted once, without links and however deep", "[bounds]") {
-  char name[] = "/tmp/warder-bounds-XXXXXX";
+  char name[] = "/tmp/warder-test-XXXXXX";
   REQUIRE(::mkdtemp(name) != nullptr);
   const std::string directory = name;
   const std::uint64_t empty = bytes_below(directory);

@@ -163,7 +163,7 @@ TEST_CASE("no namespace is made, by either call, with whatever else is asked for
 }
 
 TEST_CASE("no file is made or changed so that it would run as its owner") {
-  const char* const path = "/tmp/warder-seccomp-test";
+  const char* const path = "/tmp/warder-test-seccomp";
   const auto at = reinterpret_cast<long>(path);
   ::unlink(path);
   constexpr long kFchmodat2 = 452;

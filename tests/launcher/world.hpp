@@ -109,7 +109,7 @@ struct World {
   LaunchPlan plan;
 
   World() {
-    std::string pattern = (fs::temp_directory_path() / "warder-view-XXXXXX").string();
+    std::string pattern = (fs::temp_directory_path() / "warder-test-XXXXXX").string();
     REQUIRE(::mkdtemp(pattern.data()) != nullptr);
     REQUIRE(::chmod(pattern.c_str(), 0755) == 0);
     root = fs::canonical(pattern);

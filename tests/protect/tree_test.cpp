@@ -28,7 +28,7 @@ struct Place {
   fs::path state;
 
   Place() {
-    std::string pattern = (fs::temp_directory_path() / "warder-protect-XXXXXX").string();
+    std::string pattern = (fs::temp_directory_path() / "warder-test-XXXXXX").string();
     REQUIRE(::mkdtemp(pattern.data()) != nullptr);
     root = fs::canonical(pattern);
     work = root / "work";

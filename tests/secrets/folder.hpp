@@ -14,7 +14,7 @@ namespace warder::test {
 
 struct Folder {
   Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "warder-secrets-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "warder-test-XXXXXX").string();
     REQUIRE(::mkdtemp(name.data()) != nullptr);
     path = name;
   }
