@@ -129,24 +129,27 @@ class Listening {
  public:
   using Tell = std::function<void(const std::string&)>;
   Listening(int socket, Tell announce, Tell summon)
-      : thread_([this, socket, say = std::move(announce), call = std::move(summon)] {
-          run(socket, say, call);
+      : socket_(socket), thread_([this, say = std::move(announce), call = std::move(summon)] {
+          run(say, call);
+          over_.set_value();
         }) {}
   ~Listening() {
     if (thread_.joinable()) thread_.join();
   }
   Listening(const Listening&) = delete;
-  // nullopt: the gateway went without one.
+  // nullopt: the gateway went without one, or takes too long about it.
   std::optional<RunEnd> wait() {
+    if (over_.get_future().wait_for(RunChannel::kPatience) != std::future_status::ready)
+      ::shutdown(socket_, SHUT_RDWR);
     thread_.join();
     return std::move(end_);
   }
 
  private:
-  void run(int socket, const Tell& say, const Tell& summon) {
+  void run(const Tell& say, const Tell& summon) {
     for (;;) {
       Message message;
-      if (!receive_message(socket, message)) break;
+      if (!receive_message(socket_, message)) break;
       boost::system::error_code failed;
       const json::value value = json::parse(message.text, failed);
       if (failed || !value.is_object()) break;
@@ -164,7 +167,9 @@ class Listening {
     if (say) say("the gateway has gone: the sandbox has no network any more");
   }
 
+  const int socket_;
   std::optional<RunEnd> end_;
+  std::promise<void> over_;
   std::thread thread_;
 };
 

@@ -1,5 +1,8 @@
 #include "cli/run_protocol.hpp"
 
+#include <sys/socket.h>
+#include <sys/time.h>
+
 #include <stdexcept>
 
 #include "base/encoding.hpp"
@@ -274,9 +277,18 @@ std::optional<RunPublished> run_published_from(const json::value& from) {
   });
 }
 
+RunChannel::RunChannel(int socket) : socket_(socket) {
+  const timeval limit{kPatience.count(), 0};
+  ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+}
+
 bool RunChannel::send(const json::value& what) {
+  const std::string text = json::serialize(what);
+  if (text.size() > kMaxMessage) return false;
   const std::scoped_lock lock(mutex_);
-  return send_message(socket_, json::serialize(what));
+  // After half a message nothing can follow.
+  is_gone_ = is_gone_ || !send_message(socket_, text);
+  return !is_gone_;
 }
 
 }  // namespace warder

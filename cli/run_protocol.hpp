@@ -13,6 +13,7 @@
 #pragma once
 
 #include <boost/json.hpp>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -83,13 +84,17 @@ struct RunPublished {
 // The run's end of the channel: several threads tell the gateway what they have seen.
 class RunChannel {
  public:
-  explicit RunChannel(int socket) : socket_(socket) {}
-  // False: the gateway has gone, or it is too much for one message.
+  // A gateway that takes nothing for so long, or says nothing at the end, is as good as gone.
+  static constexpr std::chrono::seconds kPatience{15};
+
+  explicit RunChannel(int socket);
+  // False, from then on too: the gateway has gone. Or this is too much for one message.
   bool send(const boost::json::value& what);
 
  private:
   const int socket_;
   std::mutex mutex_;
+  bool is_gone_ = false;
 };
 
 boost::json::value to_json(const RunRequest& request);

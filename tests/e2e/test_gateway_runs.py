@@ -393,3 +393,22 @@ def test_many_runs_share_one_table_of_placeholders(bench, echo):
         started = time.monotonic()
         assert gateway.stop()[0] == 0
         assert time.monotonic() - started < 15
+
+
+def test_attack_a_gateway_that_hangs_holds_no_run_for_ever(bench, gateway, echo):
+    """What a run tells it goes nowhere and its last word does not come: the sandbox ends, and then the run."""
+    process = bench.start("while :; do /bin/true; done", policy=None, config=None, args=run_args(gateway),
+                          env={"REAL_TOKEN": None})
+    deadline = time.monotonic() + 20
+    while not any(r["type"] == "exec" for r in bench.records()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    os.kill(gateway.process.pid, signal.SIGSTOP)
+    try:
+        time.sleep(1)
+        process.send_signal(signal.SIGTERM)
+        _, error = process.communicate(timeout=60)
+        assert process.returncode == 125 and b"did not record the end" in error, (process.returncode, error)
+    finally:
+        os.kill(gateway.process.pid, signal.SIGCONT)
+    assert gateway.stop()[0] == 0
