@@ -7,6 +7,7 @@ SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+BENCH_ROUNDS ?= 40
 
 # What the user gave goes to the recipes through the environment, byte for byte: make would expand a
 # `$` in it, and the shell would read its quotes.
@@ -25,7 +26,7 @@ space := $(empty) $(empty)
 BUILD := cmake --build --parallel $(JOBS) --preset
 CTEST := ctest --output-on-failure --no-tests=error --test-dir
 
-.PHONY: help run build test test-clients test-full lint fuzz install clean
+.PHONY: help run build bench test test-clients test-full lint fuzz install clean
 .PHONY: deps-build deps-test deps-clients deps-full build-tests pure-asan
 
 help: ## this list
@@ -61,6 +62,9 @@ test-full: deps-full build-tests ## all there is: sanitizers over everything, fu
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=10
 	@$(CTEST) build -LE clients
 	@$(MAKE) --no-print-directory test-clients
+
+bench: build ## how long a sandbox takes to start, beside bwrap and others: a table, and build/bench.json
+	@bench/start.py build $(BENCH_ROUNDS)
 
 lint: ## format, bans and the co_await rule; with TIDY=1 also clang-tidy
 	@tools/install-deps lint
