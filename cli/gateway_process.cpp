@@ -102,10 +102,11 @@ void GatewayProcess::serve_proxy(std::shared_ptr<const ProxyAccess> access,
 
 void GatewayProcess::end_session(Session& session, std::chrono::milliseconds limit) {
   session.life = Life::ended;
+  for (auto& worker : workers_) worker->sweep_soon();
   const auto end = std::chrono::steady_clock::now() + limit;
   const auto is_over = [&] { return session.connections == 0 && session.listening == 0; };
   while (!is_over() && std::chrono::steady_clock::now() < end)
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   sessions_.remove(session.id);
   --gateway_.files.sessions;
 }

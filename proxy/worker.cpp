@@ -50,10 +50,17 @@ Task<> Worker::sweep() {
     timer.expires_after(kSweepEvery);
     auto [error] = co_await timer.async_wait(as_result);
     if (error) co_return;
-    const SteadyTime now = std::chrono::steady_clock::now();
-    if (stopping_ && now >= stop_by_) loop_.stop();
-    for (auto it = swept_.begin(); it != swept_.end();) (*it++)->on_sweep(now);
+    look(std::chrono::steady_clock::now());
   }
+}
+
+void Worker::look(SteadyTime now) {
+  if (stopping_ && now >= stop_by_) loop_.stop();
+  for (auto it = swept_.begin(); it != swept_.end();) (*it++)->on_sweep(now);
+}
+
+void Worker::sweep_soon() {
+  asio::post(loop_, [this] { look(std::chrono::steady_clock::now()); });
 }
 
 }  // namespace warder

@@ -36,6 +36,8 @@ class Worker {
   void start();
   // Any thread. Closes what is swept, lets its coroutines run to their ends for at most `grace`, then joins.
   void stop(std::chrono::milliseconds grace);
+  // Any thread. Sweeps at once, and not within kSweepEvery: something has just ended.
+  void sweep_soon();
 
   // On this worker's thread only.
   using Place = std::list<Swept*>::iterator;
@@ -47,6 +49,7 @@ class Worker {
 
  private:
   Task<> sweep();
+  void look(SteadyTime now);
 
   std::list<Swept*> swept_;  // before loop_: frames that die with the loop take themselves off it
   asio::io_context loop_{1};
