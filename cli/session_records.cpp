@@ -65,7 +65,7 @@ std::unique_ptr<audit::Log> open_audit_log(const std::filesystem::path& file,
 }
 
 bool record_start(audit::Log& log, const Session& session, const Config& config,
-                  std::vector<std::string> command, const SessionOrigin& origin) {
+                  const std::vector<std::string>& command, const SessionOrigin& origin) {
   audit::SessionStart start;
   utsname machine{};
   ::uname(&machine);
@@ -80,7 +80,8 @@ bool record_start(audit::Log& log, const Session& session, const Config& config,
   start.policy = session.policy.now()->policy.name();
   start.policy_sha256 = sha256_hex(to_yaml(config, start.policy));
   start.mode = session.policy.now()->observes ? "observe" : "enforce";
-  start.command = std::move(command);
+  // As an `exec` record shows it: what stands in a URL's query, or looks like a credential, is in neither.
+  for (const std::string& word : command) start.command.push_back(recorded_text(session, word));
   const auto secrets = session.secrets.now();
   for (const Credential& credential : secrets->credentials())
     start.secrets.push_back(credential.name);

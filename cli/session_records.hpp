@@ -43,7 +43,7 @@ struct SessionOrigin {
 };
 // False: it could not be written, and nothing may begin. `command`: what runs in it, or how it comes in.
 bool record_start(audit::Log& log, const Session& session, const Config& config,
-                  std::vector<std::string> command, const SessionOrigin& origin);
+                  const std::vector<std::string>& command, const SessionOrigin& origin);
 // The refused strangers of a listener that were only counted so far, by their number.
 bool record_rest(audit::Log& log, Session& session, audit::Burst& strangers);
 // Text of the sandbox's as a record shows it: values and placeholders of its secrets as [secret:NAME], and none that
